@@ -38,6 +38,8 @@ import type { App } from "../core/app/app.ts"
 import { cleanup } from "../core/app/cleanup.ts"
 import type { CleanupResult } from "../core/app/cleanup.ts"
 import type { Core, NamesOf, RecordCheck } from "../core/app/core.ts"
+import { deriveTargets } from "../core/app/derive-files.ts"
+import { deriveJob, deriveJobName } from "../core/app/derive-job.ts"
 import { download } from "../core/app/download.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
@@ -640,6 +642,11 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     if (whole.tasks !== undefined) {
       const job = taskJob(taskingOn(foundation, compiled, whole.tasks))
       all.set(job.name, job)
+    }
+    const { core } = foundation
+    if (core.files !== null && needsQueue(compiled) && deriveTargets(core).length > 0) {
+      const wake = (): void => jobs.workers()?.wake(deriveJobName)
+      all.set(deriveJobName, deriveJob({ core, files: core.files, queue: jobs.queue, wake }))
     }
     for (const [name, check] of events.checks) checks.set(name, check)
     const workers = startingOnce(compiled, jobs, events)

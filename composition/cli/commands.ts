@@ -392,7 +392,8 @@ const filesDerive = Command.make("derive", {
     Argument.optional,
     Argument.map(Option.getOrUndefined)
   ),
-  check: yesFlag("check", "Make nothing; count what is lacking, with exit code 1 where something is")
+  check: yesFlag("check", "Make nothing; count what is lacking, with exit code 1 where something is"),
+  background: yesFlag("background", "Leave it to the workers, as jobs of the queue that the project's jobs use")
 }, (flags) => run(async () => (await import("./derive.ts")).derive(flags))).pipe(
   Command.withDescription(
     "Make the variants, placeholders and derived values that files lack since their field declares them; may be run again"

@@ -5,33 +5,19 @@
 
 import * as Effect from "effect/Effect"
 import type { Core } from "../../core/app/core.ts"
-import { derivePage, noCounts, plus } from "../../core/app/derive-files.ts"
+import { derivePage, deriveTargets, noCounts, placeOf, plus } from "../../core/app/derive-files.ts"
 import type { DeriveCounts, DeriveTarget } from "../../core/app/derive-files.ts"
+import { deriveJobName, deriveJobPlan } from "../../core/app/derive-job.ts"
 import type { Files } from "../../core/app/provider.ts"
+import { needsQueue } from "../../core/domain/compile/compile.ts"
 import { didYouMean } from "../../core/domain/declare/refusal.ts"
-import { derivedNames } from "../../core/domain/model/file.ts"
 import { Problem } from "../../core/domain/problem.ts"
 import type { Cell } from "../../core/domain/value/kind.ts"
-import { fileFieldsOf } from "../../core/domain/write/file.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import { withCore } from "./files.ts"
+import { ask, withQueue } from "./jobs.ts"
 import { CliFailure, note, print, printJson, printTable } from "./output.ts"
-import type { ProjectFlags } from "./project.ts"
-
-/** The file fields that make something of their files. Versions in a history name files that their records hold. */
-const targetsOf = ({ models }: Core): readonly DeriveTarget[] => {
-  const versions = new Set([...models.values()].map(({ history }) => history))
-  return [...models.values()].filter(({ name }) => !versions.has(name)).flatMap((model) =>
-    fileFieldsOf(model).flatMap((field) => {
-      const { file } = field
-      return file === null || (file.variants.length === 0 && derivedNames(file).length === 0)
-        ? []
-        : [{ model, field, file }]
-    })
-  )
-}
-
-const placeOf = ({ field, model }: DeriveTarget): string => `${model.name}.${field.name}`
+import { loadProject, type ProjectFlags } from "./project.ts"
 
 const chosen = (all: readonly DeriveTarget[], name: string | undefined): readonly DeriveTarget[] => {
   const places = all.map(placeOf)
@@ -78,16 +64,44 @@ const deriveField = Effect.fnUntraced(function*(
   }
 })
 
+/** Enqueues a job for each field. Workers, wherever they run, do the rest. */
+const enqueue = async (
+  flags: ProjectFlags & { readonly json: boolean; readonly field: string | undefined; readonly check: boolean }
+): Promise<void> => {
+  if (flags.check) throw new CliFailure("--check counts at once. Leave --background out.")
+  const { compiled } = await loadProject(flags, true)
+  if (!needsQueue(compiled)) {
+    throw new CliFailure("This project has no jobs, so no worker would do it. Leave --background out.")
+  }
+  const fields = chosen(deriveTargets(compiled), flags.field).map(placeOf)
+  await withQueue(flags, async (queue) => {
+    const ids = await ask(queue.enqueue(fields.map((field) => deriveJobPlan(field))))
+    if (flags.json) return printJson({ jobs: fields.map((field, i) => ({ field, id: ids[i] })) })
+    printTable(["FIELD", "JOB"], fields.map((field, i) => [field, ids[i]!]), nothingDeclared)
+    note(
+      `service jobs pending --name ${deriveJobName} --json shows how far they are; the log of a worker says what was made.`
+    )
+  })
+}
+
+const nothingDeclared = "No file field of this project declares variants, a placeholder or derived values."
+
 const numbers = ["records", "lacking", "made", "nothing", "left", "missing", "failed"] as const
 
 /** `files derive [RESOURCE.FIELD]`. Exit code 1: with `--check` where something is lacking, else where the next run has something to do. */
 export const derive = async (
-  flags: ProjectFlags & { readonly json: boolean; readonly field: string | undefined; readonly check: boolean }
+  flags: ProjectFlags & {
+    readonly json: boolean
+    readonly field: string | undefined
+    readonly check: boolean
+    readonly background: boolean
+  }
 ): Promise<void> => {
   const { check } = flags
+  if (flags.background) return enqueue(flags)
   const results = await withCore(flags, (core, files) =>
     Effect.catch(
-      Effect.forEach(chosen(targetsOf(core), flags.field), (target) => deriveField(core, files, target, check)),
+      Effect.forEach(chosen(deriveTargets(core), flags.field), (target) => deriveField(core, files, target, check)),
       (error): Effect.Effect<never, RecordsError> => {
         if (!(error instanceof Problem)) return Effect.fail(error)
         throw new CliFailure(`${error.detail} The next run goes on.`)
@@ -101,7 +115,7 @@ export const derive = async (
   printTable(
     ["FIELD", ...shown.map((name) => name.toUpperCase())],
     results.map((result) => [result.field, ...shown.map((name) => String(result[name]))]),
-    "No file field of this project declares variants, a placeholder or derived values."
+    nothingDeclared
   )
   if (!check && results.some(({ left }) => left > 0)) print("Run it again for the records that are left.")
 }

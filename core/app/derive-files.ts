@@ -22,6 +22,7 @@ import type { Field, Model } from "../domain/model/model.ts"
 import { Problem } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
 import type { Cell, Row } from "../domain/value/kind.ts"
+import { fileFieldsOf } from "../domain/write/file.ts"
 import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
 import type { Bytes } from "../ports/storage.ts"
 import type { Core } from "./core.ts"
@@ -39,6 +40,23 @@ export interface DeriveTarget {
   readonly field: Field
   readonly file: FileField
 }
+
+/** The file fields that make something of their files. Versions in a history name files that their records hold. */
+export const deriveTargets = ({ models }: Pick<Core, "models">): readonly DeriveTarget[] => {
+  const versions = new Set([...models.values()].map(({ history }) => history))
+  return [...models.values()].filter(({ name }) => !versions.has(name)).flatMap((model) =>
+    fileFieldsOf(model).flatMap((field) => {
+      const { file } = field
+      return file === null || (file.variants.length === 0 && derivedNames(file).length === 0)
+        ? []
+        : [{ model, field, file }]
+    })
+  )
+}
+
+/** A target as people name it: `resource.field`. */
+export const placeOf = ({ field, model }: Pick<DeriveTarget, "field" | "model">): string =>
+  `${model.name}.${field.name}`
 
 /** What was found and done, in records. */
 export interface DeriveCounts {
@@ -309,7 +327,8 @@ export const derivePage = Effect.fnUntraced(function*(
   files: Files,
   target: DeriveTarget,
   after: readonly Cell[] | null,
-  check: boolean
+  check: boolean,
+  limit = pageSize
 ): Effect.fn.Return<DerivedPage, Problem | RecordsError> {
   const columns = columnsOf(target)
   const shape = {
@@ -317,7 +336,7 @@ export const derivePage = Effect.fnUntraced(function*(
     columns: columns.columns,
     where: always,
     order: columns.order.map((sort) => ({ field: sort, descending: false })),
-    limit: pageSize,
+    limit,
     checks: []
   }
   const bindings = { caller: { id: "", tenant: null, roles: [] }, now: 0n, params: [] }
@@ -345,7 +364,7 @@ export const derivePage = Effect.fnUntraced(function*(
       missing: count("missing"),
       failed: count("failed")
     },
-    next: rows.length < pageSize ? null : rows.at(-1)!.slice(0, columns.order.length),
+    next: rows.length < limit ? null : rows.at(-1)!.slice(0, columns.order.length),
     gaveUp
   }
 })

@@ -8,12 +8,16 @@ import { sharpImages } from "../../adapters/images/images.ts"
 import { compileOrThrow, makeFoundation, makeService } from "../../composition/create-admin.ts"
 import { derivePage, noCounts, plus } from "../../core/app/derive-files.ts"
 import type { DeriveCounts, DerivedPage } from "../../core/app/derive-files.ts"
+import { deriveJob, deriveJobPlan, deriveSlice } from "../../core/app/derive-job.ts"
+import type { DerivePayload } from "../../core/app/derive-job.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { fileSize, imageSize, processor } from "../../core/domain/declare/file.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { localFiles } from "../../core/domain/file/provider.ts"
 import { always } from "../../core/domain/filter/tree.ts"
+import type { JobContext } from "../../core/domain/job/definition.ts"
+import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import type { FileValue } from "../../core/domain/model/file.ts"
 import type { Cell } from "../../core/domain/value/kind.ts"
 import type { ImagesService } from "../../core/ports/images.ts"
@@ -116,7 +120,7 @@ for (const backend of ["fake", "postgres"] as const) {
           after = page.next
         }
       }
-      return { log, edge, derive }
+      return { log, edge, derive, core: foundation.core, files: foundation.core.files! }
     }
     const ask = (edge: Edge, at: string): Promise<Response> =>
       makeFetch(edge, Context.empty())(
@@ -326,6 +330,47 @@ for (const backend of ["fake", "postgres"] as const) {
       clock.now += 60 * hour
       await clean()
       expect(stored()).toHaveLength(1)
+      await empty()
+    })
+
+    it("are done by a job that goes on in the next one, from its position and with its counts", async () => {
+      for (let i = 0; i < 23; i++) await add(png())
+      fake.rendered = 0
+      const { core, files: own, log } = later()
+      const records = await recordsNow()
+      const plans: EnqueuePlan[] = []
+      let woken = 0
+      const use = {
+        core,
+        files: own,
+        queue: {
+          enqueue: (more: readonly EnqueuePlan[]) => Effect.sync(() => more.map((plan) => String(plans.push(plan))))
+        },
+        wake: () => void woken++
+      }
+      const next = async (stopped: boolean): Promise<void> => {
+        const payload = JSON.parse(plans.shift()!.payload) as DerivePayload
+        await Effect.runPromise(deriveSlice(use, payload, () => stopped))
+      }
+      plans.push(deriveJobPlan("pictures.image"))
+      await next(true)
+      expect([plans.length, woken]).toEqual([1, 1])
+      expect(JSON.parse(plans[0]!.payload)).toMatchObject({ field: "pictures.image", counts: { records: 20 } })
+      // A job that died is tried again from where it began, and does nothing twice.
+      const made = fake.rendered
+      fake.rendered = 0
+      const again = deriveJob(use)
+      const context = { signal: new AbortController().signal } as JobContext
+      await again.run({ field: "pictures.image", after: "nonsense", counts: { made: -1 } }, context)
+      expect(fake.rendered + made).toBe(23)
+      await next(false)
+      const ended = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ event }) =>
+        event === "file-derive"
+      )
+      expect(ended.at(-1)).toMatchObject({ field: "pictures.image", records, missing: 0, failed: 0, left: 0 })
+      expect(await later().derive(true)).toMatchObject({ lacking: 0 })
+      await expect(again.run({ field: "pictures.none" }, context)).rejects.toThrow("makes nothing")
+      await expect(again.run("?", context)).rejects.toThrow("names no field")
       await empty()
     })
 
