@@ -23,6 +23,7 @@ import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
 import type { Readiness } from "../adapters/http/health.ts"
+import { hookRoutes } from "../adapters/http/hooks.ts"
 import { jobRoutes } from "../adapters/http/jobs.ts"
 import { savedViewRoutes } from "../adapters/http/saved-views.ts"
 import type { LiveApp } from "../adapters/http/web-app.ts"
@@ -34,6 +35,7 @@ import { makeSavedViews } from "../adapters/postgres/saved-views.ts"
 import { makeSubmissions } from "../adapters/postgres/submissions.ts"
 import { enqueuesItself } from "../adapters/queue/enqueue.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
+import { isSigned } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
 import { cleanup } from "../core/app/cleanup.ts"
 import type { CleanupResult } from "../core/app/cleanup.ts"
@@ -44,6 +46,7 @@ import { download } from "../core/app/download.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
+import { type HookLimits, makeHooks } from "../core/app/hook.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { makeQueueApp } from "../core/app/queue.ts"
 import { recordsProblem } from "../core/app/refusal.ts"
@@ -101,7 +104,7 @@ export interface Parts {
   readonly secret: string
   /** Public URL of the API. */
   readonly publicUrl: string
-  /** Where submissions of public forms are counted; needed where there are forms. */
+  /** Where submissions of public forms are counted, and requests that hooks deny; needed where there are forms or hooks. */
   readonly submissions?: SubmissionsService
   /** Where saved views are kept. Without it there are none. */
   readonly savedViews?: SavedViewsService
@@ -122,6 +125,8 @@ export interface Parts {
   readonly jobs?: Pick<Jobs, "queue" | "workers">
   /** What bulk changes and imports are kept and run by. Without it there are none. */
   readonly tasks?: TaskParts
+  /** What strangers may cost who send to hooks, for tests. */
+  readonly hookLimits?: Partial<HookLimits>
   /** The operator's token of `POST /api/jobs/drain`; without it there is no such route. */
   readonly drainToken?: string
   /** The folder of the built admin app. Default: the one that the package brings. */
@@ -180,6 +185,30 @@ const formsOf = (parts: Parts, core: Core, resolver: AccessResolver): readonly E
   const seal = formsSecret === undefined ? core.seal : makeSeal(formsSecret)
   const app = makeForms(core, { forms, settings: formSettings, resolver, submissions, seal, sha256 })
   return formRoutes({ forms: app, parent: parentPath(options.basePath), log })
+}
+
+/** The routes of hooks, where there are any. */
+const hooksOf = (parts: Parts, core: Core): readonly ExtraRoute[] => {
+  const { compiled: { hooks, options }, hookLimits, jobs, log, submissions } = parts
+  if (hooks.size === 0) return []
+  if (submissions === undefined || jobs === undefined) throw new Error("Hooks need a queue, and what counts requests.")
+  const app = makeHooks(core, {
+    hooks,
+    queue: jobs.queue,
+    submissions,
+    isSigned,
+    denied: (hook, reason, thrown) =>
+      log?.(JSON.stringify({
+        level: "warn",
+        time: new Date().toISOString(),
+        event: "hook-denied",
+        hook,
+        reason,
+        ...(thrown === null ? {} : { thrown })
+      })),
+    ...(hookLimits === undefined ? {} : { limits: hookLimits })
+  })
+  return hookRoutes(app, parentPath(options.basePath))
 }
 
 /** Files of a service that no environment says anything about. */
@@ -310,6 +339,7 @@ export const makeService = (
     extraRoutes: [
       ...docsRoutes({ basePath: options.basePath, signIn }),
       ...formsOf(parts, core, resolver),
+      ...hooksOf(parts, core),
       ...(parts.jobs === undefined ? [] : jobRoutes(
         makeQueueApp({
           queue: needsQueue(compiled) ? parts.jobs.queue : null,

@@ -155,6 +155,7 @@ export const makeDocuments = (
           functions,
           tasks,
           forms,
+          hooks: compiled.hooks,
           jobs,
           webhooks: compiled.webhooks !== null,
           basePath: compiled.options.basePath,

@@ -70,6 +70,19 @@ export type {
   FunctionQuery,
   FunctionRecords
 } from "../core/domain/function/declaration.ts"
+export { defineHook, githubSignature, standardWebhooks, stripeSignature } from "../core/domain/hook/declaration.ts"
+export type {
+  DeclaredHook,
+  DeclaredScheme,
+  HookContext,
+  HookDeclaration,
+  HookMessage,
+  HookSecrets,
+  StripeSecrets,
+  UnverifiedRequest,
+  Verdict,
+  VerifyRequest
+} from "../core/domain/hook/declaration.ts"
 export { sourcesFor } from "../core/domain/source/source.ts"
 export type { Source, SourceShown } from "../core/domain/source/source.ts"
 

@@ -170,11 +170,13 @@ export const eventMigrations = (
   ]
 }
 
-/** Counts of submissions and used challenges, in the application's database of a service that has public forms. */
+/** Counts of submissions and of denied requests, and used challenges: in the application's database of a service that has public forms or hooks. */
 export const formMigrations = (
-  { forms, schemas = defaultSchemas }: Pick<Compiled, "forms"> & Named
+  { forms, hooks, schemas = defaultSchemas }: Pick<Compiled, "forms"> & Partial<Pick<Compiled, "hooks">> & Named
 ): readonly Migration[] =>
-  forms.size === 0 ? [] : [make("forms", 1, `${submissionsSchema(schemas.service).join(";\n\n")};\n`, schemas)]
+  forms.size === 0 && (hooks?.size ?? 0) === 0
+    ? []
+    : [make("forms", 1, `${submissionsSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 
 /** Tables of subscriptions that people make, where the extension `webhooks` is there. They stand on those of jobs. */
 export const webhookMigrations = (
@@ -195,7 +197,7 @@ export const taskMigrations = (
 
 /** What follows the application's own tables and those of jobs, and is applied after them. */
 export const followingMigrations = (
-  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "tasks">> & Named
+  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "hooks" | "tasks">> & Named
 ): readonly Migration[] => [
   ...taskMigrations(compiled),
   ...webhookMigrations(compiled),

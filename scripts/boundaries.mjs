@@ -66,6 +66,7 @@ const floors = [
   "read",
   "write",
   "event form function saved-view source task", // parts that stand on reads and writes
+  "hook", // what others send is signed as events are, and enqueues as functions do
   "declare", // what people write
   "compile", // from declarations to models, or to refusals
   "meta" // the documents about the models

@@ -8,7 +8,7 @@ import type { FormApp } from "../../core/app/form.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
 import { invalidParameter, notFound } from "../../core/domain/problem.ts"
 import type { Log } from "./access-log.ts"
-import type { ExtraRoute, Visit } from "./handle.ts"
+import type { ExtraRoute, ReadBody, Visit } from "./handle.ts"
 import { methodNotAllowed } from "./problem.ts"
 import { bodyRefusal, decodePercent } from "./request.ts"
 
@@ -27,13 +27,13 @@ export const formRoutes = (
 ): readonly ExtraRoute[] => {
   const prefix = `${parent}/forms`
 
-  const submit = (visit: Visit, name: string) =>
+  const submit = (visit: Visit, name: string, read: ReadBody) =>
     Effect.gen(function*() {
       // The form is looked up first, so no body is read for one that does not exist.
       if (!forms.has(name)) return yield* Effect.fail(notFound())
       const refusal = bodyRefusal(visit.request, maxSubmissionBytes)
       if (refusal !== null) return yield* Effect.fail(refusal)
-      const body = yield* visit.request.body(maxSubmissionBytes)
+      const body = yield* read(maxSubmissionBytes)
       const ended = yield* forms.submit(name, clientOf(visit.address, null, 0).group, body)
       if (ended === "duplicate") {
         log?.(JSON.stringify({
@@ -51,7 +51,7 @@ export const formRoutes = (
   return [{
     prefix,
     access: "public",
-    handle: (visit) => {
+    handle: (visit, read) => {
       const { method, path, query } = visit
       if (!path.startsWith(`${prefix}/`)) return Effect.fail(notFound())
       const rest = path.slice(prefix.length + 1)
@@ -65,7 +65,7 @@ export const formRoutes = (
           invalidParameter(query.split(/[=&]/, 1)[0]!.slice(0, 100), "This route takes no parameters.")
         )
       }
-      if (method === "POST") return submit(visit, name)
+      if (method === "POST") return submit(visit, name, read)
       return asksChallenge ? forms.challenge(name) : forms.show(name)
     }
   }]

@@ -59,6 +59,9 @@ export interface Visit {
   readonly address: string | null
 }
 
+/** Reads the body of a request, counted among those that are on their way: slow senders keep only their like from being served. */
+export type ReadBody = (limit: number) => Effect.Effect<Uint8Array, Problem>
+
 type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>
 
 /**
@@ -69,9 +72,11 @@ export type ExtraRoute =
   | {
     readonly prefix: string
     readonly access: "public"
-    readonly handle: (visit: Visit) => RouteAnswer
+    readonly handle: (visit: Visit, body: ReadBody) => RouteAnswer
     /** Writes no line of the log for its requests. */
     readonly quiet?: boolean
+    /** False: no page of another origin may call it, whatever the service allows else. */
+    readonly crossOrigin?: false
   }
   | {
     readonly prefix: string
@@ -194,6 +199,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
   const quiet = allExtra.filter((route) => route.access === "public" && route.quiet === true)
+  const closed = allExtra.filter((route) => route.access === "public" && route.crossOrigin === false)
   const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
 
   // A body takes as long as its sender likes. Those who wait for one are counted apart, strangers apart from callers, so that slow
@@ -209,6 +215,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const ready = Effect.suspend((): Effect.Effect<Readiness> =>
     draining ? Effect.succeed(stopping()) : options.ready ?? Effect.succeed(true)
   )
+
+  const crossesTo = (path: string): boolean => !closed.some(({ prefix }) => isBelow(path, prefix))
 
   const vary = cors === null ? "Authorization" : "Authorization, Origin"
   const everywhere: { readonly [name: string]: string } = {
@@ -370,7 +378,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     if (isPieced(progress)) headers["tus-resumable"] = tusVersion
     if (cors !== null) {
       const origin = request.headers.get("origin")
-      if (origin !== null) Object.assign(headers, cors.headersFor(origin))
+      if (origin !== null && crossesTo(progress.path)) Object.assign(headers, cors.headersFor(origin))
     }
     if (progress.timing !== null) headers["server-timing"] = progress.timing.header()
     if (answer.stream !== undefined) return finishStream(progress, answer, headers, answer.stream)
@@ -472,7 +480,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>
     route.access === "public"
-      ? route.handle(progress)
+      ? route.handle(progress, (limit) => withBody(progress, limit, Effect.succeed))
       : authenticated(progress, route.handle, route.refused)
 
   /** The sign-in routes, or null when the path is none of them. */
@@ -502,7 +510,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const health = healthRoute(path, progress.method, ready)
     if (health !== null) return health
     if (!enter(progress, working)) return Effect.fail(overloaded())
-    if (cors !== null && request.method === "OPTIONS") {
+    if (cors !== null && request.method === "OPTIONS" && crossesTo(path)) {
       const preflight = cors.preflight(request)
       if (preflight !== null) return Effect.succeed(preflight)
     }

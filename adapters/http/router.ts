@@ -86,7 +86,8 @@ const piecedUpload: Methods = {
     GET: reads((app, call, at) => app.uploads.answer(call, at.resource, at.key)),
     HEAD: reads((app, call, at) => app.uploads.state(call, at.resource, at.key)),
     PATCH: { body: "file", run: (app, call, at, body) => app.uploads.add(call, at.resource, at.key, body) },
-    DELETE: reads((app, call, at) => app.uploads.end(call, at.resource, at.key))
+    DELETE: reads((app, call, at) => app.uploads.end(call, at.resource, at.key)),
+    OPTIONS: reads((app, call, at) => app.uploads.options(call, at.resource))
   }),
   overrides: true
 }

@@ -3,7 +3,7 @@
  * nor completes a job.
  */
 
-import type { JobModel } from "../../core/domain/job/definition.ts"
+import { hookPrefix, type JobModel } from "../../core/domain/job/definition.ts"
 import { codeOf, type Rows } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
@@ -14,15 +14,17 @@ export const nothing: Rows = { rows: [], rowCount: 0 }
 
 /**
  * A lease ends with the others of this process ($4), but not before the wait in $5: the statement may have been repeated for long. It is planned anew for
- * each fetch, so it is as plain as can be.
+ * each fetch, so it is as plain as can be. What is the same for all rows stands in a query of its own, which runs once. It gives the columns that the library
+ * and `Fetched` need: each time costs a parse.
  */
 const fetchSql = (s: string): string =>
   `with j as (
   select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer
   order by priority, run_at, id limit $3::integer for update skip locked)
 update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text,
-  locked_at = greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours'
-from j where jobs.id = j.id returning jobs.*, j.held_key, extract(epoch from now() + $5::text::interval)::text as lease_ends`
+  locked_at = (select greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours')
+from j where jobs.id = j.id returning jobs.id, jobs.job_queue_id, jobs.task_id, jobs.payload, jobs.priority, jobs.run_at, jobs.attempts, jobs.max_attempts,
+  jobs.locked_by, j.held_key, (select extract(epoch from now() + $5::text::interval)::text) as lease_ends`
 
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
 const handBackSql = (s: string): string =>
@@ -110,10 +112,11 @@ export class Lane {
   /**
    * How many jobs to fetch beside the requested ones: enough for a short time, so that short jobs wait for no statement. None for an ordered name,
    * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up.
+   * None for messages of other systems, which may be large.
    */
   #room(): number {
-    const { concurrency, maxAttempts, ordered } = this.job
-    if (ordered || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
+    const { concurrency, maxAttempts, name, ordered } = this.job
+    if (ordered || name.startsWith(hookPrefix) || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
     return Math.min(ahead.jobs, Math.floor(concurrency * ahead.ms / Math.max(this.#usualMs, 0.1))) - this.#ready.length
   }
 

@@ -11,12 +11,12 @@ import { readdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
-import { takeUpMs } from "../../core/domain/job/definition.ts"
+import { hookPrefix, largestMessage, takeUpMs } from "../../core/domain/job/definition.ts"
 import { unstorableText } from "../../core/domain/job/enqueue.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
-export const ownLevel = 2
+export const ownLevel = 3
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
@@ -140,8 +140,8 @@ begin
   if new.locked_at is not null then
     new.updated_at := now();
     new.key := null;
-    select * into d from ${s}.definitions where task_id = new.task_id;
-    new.locked_at := least(new.locked_at, now() - interval '4 hours' + d.timeout + ${lockMargin});
+    select timeout into wait from ${s}.definitions where task_id = new.task_id;
+    new.locked_at := least(new.locked_at, new.updated_at - interval '4 hours' + wait + ${lockMargin});
     return new;
   end if;
   if new.attempts >= old.attempts then
@@ -217,7 +217,7 @@ declare d ${s}.definitions; due timestamptz; own_key text; job bigint; most smal
 begin
   select s.* into d from ${s}._private_tasks t join ${s}.definitions s on s.task_id = t.id where t.identifier = job_name;
   if not found then d := ${s}._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
-  if octet_length(payload::text) > 262144 then
+  if octet_length(payload::text) > (case when starts_with(job_name, '${hookPrefix}') then ${largestMessage} else 262144 end) then
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
   end if;
   -- Neither character can be shown: jsonb, on which views of payloads stand, has none of them. Both are there as escapes only.

@@ -17,6 +17,26 @@ import {
 /** HMAC-SHA256 in base64. */
 export const hmac = (key: Uint8Array, text: string): string => createHmac("sha256", key).update(text).digest("base64")
 
+/**
+ * Whether one of the signatures is the HMAC-SHA-256 of a text and the bytes after it, under one of the keys. All are compared, so that the time says nothing
+ * about which was near.
+ */
+export const isSigned = (
+  keys: readonly Uint8Array[],
+  prefix: string,
+  body: Uint8Array,
+  signatures: readonly Uint8Array[]
+): boolean => {
+  let found = false
+  for (const key of keys) {
+    const own = createHmac("sha256", key).update(prefix).update(body).digest()
+    for (const signature of signatures) {
+      if (signature.length === own.length && timingSafeEqual(signature, own)) found = true
+    }
+  }
+  return found
+}
+
 /** A new secret of 32 random bytes: `whsec_` followed by base64. */
 export const newWebhookSecret = (): string => writeSecret(randomBytes(32))
 

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { closeSync, constants, fstatSync, open as openCallback, read as readCallback } from "node:fs"
+import type { Dirent } from "node:fs"
 import { mkdir, open, readdir, realpath, rename, rmdir, stat, unlink } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, join, resolve, sep } from "node:path"
@@ -59,8 +60,17 @@ const failure = (error: unknown): StorageError => {
 const attempt = <A>(work: () => Promise<A>): Effect.Effect<A, StorageError> =>
   Effect.tryPromise({ try: work, catch: failure })
 
-/** Writes a body in buffers. The next chunks are received while the last buffer is written. */
-const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
+/**
+ * Writes a body in buffers, from a place in the file on. The next chunks are received while the last buffer is written. `check` is called before each
+ * write, and may end all by throwing.
+ */
+const writeAll = async (
+  file: FileHandle,
+  body: Bytes,
+  start = 0,
+  check: () => Promise<void> = () => Promise.resolve()
+): Promise<number> => {
+  let at = start
   let gathered: Uint8Array[] = []
   let waiting = 0
   let size = 0
@@ -69,8 +79,10 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
   let unflushed = 0
   const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
     let rest = chunks
+    await check()
     while (rest.length > 0) {
-      let { bytesWritten } = await file.writev(rest)
+      let { bytesWritten } = await file.writev(rest, at)
+      at += bytesWritten
       // A disk that is nearly full may write only a part.
       rest = rest.flatMap((chunk) => {
         const done = Math.min(bytesWritten, chunk.length)
@@ -262,14 +274,23 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     let file: FileHandle
     try {
       await checkFolder(temporary)
-      file = await open(placeOf(name), constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)
+      file = await open(placeOf(name), constants.O_WRONLY | constants.O_NOFOLLOW)
     } catch (error) {
       await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
       if (isNoFile(error)) return null
       throw error
     }
     try {
-      const { size } = await file.stat()
+      const { ino, size } = await file.stat()
+      // Another process may have finished the upload meanwhile: what is visible is not changed any more. It may also have written here: then it got the
+      // same bytes of the same file, so each has its place and none is added to the end.
+      const check = async (): Promise<void> => {
+        const now = await stat(placeOf(name)).catch((error: unknown) => {
+          if (isMissing(error)) return null
+          throw error
+        })
+        if (now?.ino !== ino) throw new Error("the upload is not there any more")
+      }
       if (size !== offset) {
         await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
         return { size, matched: false }
@@ -292,7 +313,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
           if (!ended) await source.return?.()
         }
       }
-      const written = await writeAll(file, kept())
+      const written = await writeAll(file, kept(), offset, check)
       if (written > 0) await file.sync()
       if (broken.error !== null) throw new BodyError("the body failed", broken.error)
       return { size: offset + written, matched: true }
@@ -381,12 +402,14 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       if (isMissing(error)) return []
       throw error
     })
+    const wanted = (path: string, entry: Dirent): boolean =>
+      path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path))
     const names = entries.filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => ({ entry, name: entry.isDirectory() ? `${entry.name}/` : entry.name }))
+      .filter(({ entry, name }) => wanted(folder + name, entry))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const { entry, name } of names) {
       const path = folder + name
-      if (!(path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path)))) continue
       if (entry.isDirectory()) {
         // The whole folder comes before the last seen path when it sorts before that path and does not contain it.
         if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)

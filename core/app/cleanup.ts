@@ -202,6 +202,7 @@ const sweep = Effect.fnUntraced(
     const now = files.now()
     let after: string | null = null
     let more = true
+    const aborted = new Set<string>()
     while (more && files.now() < until) {
       const page: readonly ListedFile[] = yield* within(
         storage.list({ prefix: temporaryFolder, after, limit: pageFiles }),
@@ -212,16 +213,22 @@ const sweep = Effect.fnUntraced(
       for (const listed of page) {
         if (!isOver(listed, now)) continue
         const unfinished = readUnfinished(listed.path)
-        if (unfinished === null) yield* within(storage.remove(listed.path), storageMs)
-        else {
+        if (unfinished === null || unfinished.of === "record") {
+          yield* within(storage.remove(listed.path), storageMs)
+        } else if (!aborted.has(unfinished.name)) {
+          // All that belongs to it goes with it.
+          aborted.add(unfinished.name)
           yield* within(storage.resumable.abort(unfinished.name), storageMs)
-          // The record is no part of the upload: it is there after the end, too.
-          if (!unfinished.isUpload) yield* within(storage.remove(listed.path), storageMs)
-          else unclaimRoom(provider, unfinished.length)
+          if (unfinished.of === "upload") unclaimRoom(provider, unfinished.length)
         }
       }
     }
-    yield* within(storage.resumable.forget(now - forgottenMs), storageMs)
+    // Not every key of a bucket may list them, and not every store can. The rest of the cleanup is done all the same.
+    yield* Effect.catch(
+      within(storage.resumable.forget(now - forgottenMs), storageMs),
+      ({ cause, reason }) =>
+        Effect.sync(() => files.report("file-cleanup-parts", { provider: provider.name, reason, cause }))
+    )
   }
 )
 

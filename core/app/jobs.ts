@@ -62,7 +62,7 @@ const runThrough = async (
 /** Makes the function that runs attempts, for the workers of the queue. */
 export const makeAttempts =
   (jobs: ReadonlyMap<string, JobModel>, services: JobServices): RunAttempt => async (attempt) => {
-    const { name, stopped, timers } = attempt
+    const { name, onStop, timers } = attempt
     const job = jobs.get(name)
     if (job === undefined) return failed(null, `No job "${name}" is declared here.`, false)
     const begun = timers.now()
@@ -79,9 +79,7 @@ export const makeAttempts =
       }
     })
     const cancel = timers.after(job.timeoutMs, () => end(late))
-    const stop = (): void => end(new Error("The worker stopped while the job ran."))
-    if (stopped.aborted) stop()
-    else stopped.addEventListener("abort", stop, { once: true })
+    const keep = onStop(() => end(new Error("The worker stopped while the job ran.")))
     try {
       const body = runThrough(job, checked.success, attempt, services, controller.signal)
       await Promise.race([body, ended])
@@ -92,6 +90,6 @@ export const makeAttempts =
       return failed(error, errorText(error), error instanceof FatalJobError)
     } finally {
       cancel()
-      stopped.removeEventListener("abort", stop)
+      keep()
     }
   }

@@ -10,6 +10,7 @@ import { cleanName } from "../domain/file/name.ts"
 import { detectedBytes } from "../domain/file/type.ts"
 import {
   addressContext,
+  isTooMuch,
   pieceType,
   readAddress,
   readLength,
@@ -19,7 +20,6 @@ import {
   tusExtensions,
   tusVersion,
   underWay,
-  unfinishedLimits,
   unfinishedMs,
   unfinishedName,
   uploaderPrefix,
@@ -146,8 +146,7 @@ const checkLimits = Effect.fnUntraced(function*(upload: PiecedUpload): Effect.fn
     if (page.length < 1_000) break
     after = page.at(-1)!.path
   }
-  const { bytes, uploads } = unfinishedLimits
-  if (total.uploads <= uploads && (total.bytes <= bytes || total.bytes <= length)) return
+  if (!isTooMuch(total, length)) return
   return yield* Effect.fail(
     problem(
       "too-many-requests",

@@ -40,7 +40,7 @@ export const heldAmount = Effect.fnUntraced(
       })
       for (const { path, size } of page) {
         const unfinished = path.startsWith(".") ? readUnfinished(path) : null
-        const bytes = unfinished?.isUpload === true ? unfinished.length : path.startsWith(".") ? null : size
+        const bytes = unfinished?.of === "upload" ? unfinished.length : path.startsWith(".") ? null : size
         if (bytes !== null) amount = { bytes: amount.bytes + bytes, files: amount.files + 1 }
       }
       if (page.length < pageFiles) return amount

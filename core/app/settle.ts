@@ -41,8 +41,8 @@ export interface PiecedUpload extends UploadTarget {
 /** Longest record in bytes: it holds what a ticket holds, sealed. */
 const maxRecord = 64 * 1024
 
-/** The longest that a storage may take to put parts together. */
-const finishMs = 5 * 60_000
+/** The longest that somebody waits for a storage that puts parts together. It goes on meanwhile, and whoever asks once more finds it done. */
+const finishMs = 60_000
 
 /** A small call about an upload, as the caller is told of its failure. */
 export const asked = <A>(

@@ -102,8 +102,8 @@ export interface Attempt {
   /** From 1. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** Aborts when the worker stops and does not wait any longer. */
-  readonly stopped: AbortSignal
+  /** Has a function called once the try is to end: its worker stops and waits no longer, or has lost the job. Gives what takes that back. */
+  readonly onStop: (call: () => void) => () => void
   readonly timers: Timers
 }
 

@@ -1,6 +1,8 @@
 // Attacks on files: forged and borrowed links and tickets, tricks in paths and names, ranges, and what is never served.
 import { describe, expect, it } from "vitest"
+import { recordName } from "../../core/domain/file/unfinished.ts"
 import { fakeImage } from "../fakes/images.ts"
+import { announce, begun, ending, piece, state } from "../http/files/pieces.ts"
 import { admin, ann, base, bob, create, eve, onStage, patch, pdf, ticketFor, tom, upload } from "../http/files/stage.ts"
 import type { Answered } from "../support/composed.ts"
 import { cpuMilliseconds } from "../support/cpu.ts"
@@ -90,6 +92,89 @@ onStage("attacks on files", (stage) => {
     expect(textOf(seen.json["invoice"]!["uri"])).toBe(stolen)
     expect(await status(textOf(seen.json["invoice"]!["url"]))).toBe(404)
     expect(await status(theirs.url)).toBe(200)
+  })
+
+  it("takes no ticket for the address of an upload, and no address for a ticket", async () => {
+    const location = await begun(stage(), ann, "papers.invoice", body.length)
+    const key = location.slice(location.lastIndexOf("/") + 1)
+    const ticket = await ticketFor(stage(), ann, "papers.invoice", body)
+    expect((await state(stage(), ann, `${base}/papers:upload/${ticket}`)).status).toBe(404)
+    const created = await stage().service.call(ann, "POST", `${base}/papers`, {
+      body: { title: "x", owner_id: "ann", invoice: key }
+    })
+    expect(created.status).toBe(400)
+    for (
+      const other of [
+        key.slice(1),
+        `${key}A`,
+        key.replace(/./, (first) => first === "A" ? "B" : "A"),
+        "%00",
+        "..",
+        "%2e%2e"
+      ]
+    ) {
+      expect((await state(stage(), ann, `${base}/papers:upload/${other}`)).status).toBe(404)
+    }
+    await ending(stage(), ann, location)
+  })
+
+  it("believes no record beside an upload that it has not written", async () => {
+    const { private: storage } = stage().storages
+    const ours = await begun(stage(), ann, "papers.invoice", body.length)
+    await piece(stage(), ann, ours, 0, body)
+    const records = [...storage.files.keys()].filter((path) => path.startsWith(".tmp/~"))
+    const theirs = await begun(stage(), bob, "papers.invoice", body.length)
+    const name = [...storage.files.keys()].find((path) => path.startsWith(".tmp/") && !path.startsWith(".tmp/~"))!
+    // Whoever can write to the bucket could give one person the file of another, or one from anywhere.
+    for (
+      const bytes of [
+        storage.files.get(records[0]!)!.bytes,
+        Buffer.from(
+          JSON.stringify(["t1/x.pdf", "application/pdf", null, 1, {
+            uri: "private:t1/x.pdf?size=1",
+            type: "a/b",
+            cells: []
+          }])
+        ),
+        Buffer.alloc(100_000, "A")
+      ]
+    ) {
+      storage.files.set(recordName(name), { bytes, modified: stage().clock.now })
+      const answer = await stage().service.get(bob, theirs)
+      expect(answer.status).toBe(409)
+      expect(answer.text).not.toContain("x.pdf")
+    }
+    expect((await piece(stage(), bob, theirs, 0, body)).status).toBe(204)
+    expect((await stage().service.get(bob, theirs)).json["file"]).toMatchObject({ size: body.length })
+  })
+
+  it("spends on a piece of one byte no more than on any other, however much has come", async () => {
+    const { archive: storage } = stage().storages
+    const location = await begun(stage(), ann, "papers.scan", 200_000)
+    const calls: number[] = []
+    let at = 0
+    for (const size of [1, 1, 65_534, 1, 1, 100_000, 1, 1]) {
+      const before = storage.calls
+      expect((await piece(stage(), ann, location, at, new Uint8Array(size).fill(97))).status).toBe(204)
+      at += size
+      calls.push(storage.calls - before)
+    }
+    expect(Math.max(...calls)).toBeLessThanOrEqual(4)
+    expect(calls.at(-1)).toBe(2)
+    await ending(stage(), ann, location)
+  })
+
+  it("has the room of nobody taken by files that are only announced", async () => {
+    const { small } = stage().storages
+    const answers = await Promise.all(Array.from({ length: 30 }, () => announce(stage(), ann, "bins.blob", 400)))
+    const taken = answers.filter(({ status }) => status === 201)
+    expect(taken.length).toBe(2)
+    for (const { status } of answers) expect([201, 507]).toContain(status)
+    for (const { headers } of taken) await ending(stage(), ann, headers.get("location")!)
+    expect([...small.files.keys()].filter((path) => path.startsWith(".tmp/"))).toEqual([])
+    const again = await announce(stage(), bob, "bins.blob", 1_000)
+    expect(again.status).toBe(201)
+    await ending(stage(), bob, again.headers.get("location")!)
   })
 
   it.each([

@@ -1,5 +1,6 @@
 // Every kind of route against every state of the database: what needs no write works on while only writes are refused, everything else is a 503 that says
 // why and when to try again. Never a 500, never without an end, and what was refused has not happened. One service with a bit of everything serves.
+import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,10 +11,12 @@ import {
   createUser,
   defineConfig,
   defineFunction,
+  defineHook,
   defineResource,
   defineRoles,
   defineView,
   f,
+  githubSignature,
   localFiles,
   startServer,
   webhooks
@@ -73,6 +76,8 @@ const blocked = defineResource("blocked", {
 
 const told = defineJob<{ readonly n: number }>({ name: "told", run: () => {} })
 
+const hookSecret = "a secret for the hook of the tests"
+
 /** Swallows what its statement threw where the text says so. */
 const hook = async (
   { after, resource, transaction }: {
@@ -102,6 +107,7 @@ const configOf = (folder: string) =>
     roles: defineRoles({ admin: ["*"], anonymous: ["letters.create"] } as never),
     auth: { twoFactor: true, passkeys: true, mail: true, signInPerMinute: 1_000 },
     jobs: [told],
+    hooks: { told: defineHook({ verify: githubSignature({ secret: hookSecret }), run: () => {} }) },
     functions: {
       reads: defineFunction({
         roles: ["admin"],
@@ -325,6 +331,15 @@ const passkey = {
 
 const task = "/api/tasks"
 
+const signatureOf = (body: string): string => `sha256=${createHmac("sha256", hookSecret).update(body).digest("hex")}`
+
+const message = (body: string, signature = signatureOf(body)) =>
+  send("POST", "/api/hooks/told", {
+    as: null,
+    raw: body,
+    headers: { "x-hub-signature-256": signature, "x-github-delivery": `delivery-${next()}` }
+  })
+
 /** A request for a route that changes something of what `prepare` made. */
 const changing = <A>(
   name: string,
@@ -362,6 +377,15 @@ const routes: readonly Route[] = [
   needless(
     "upload of a file",
     () => send("POST", api("books:upload?field=scan"), { raw: "text", headers: { "content-type": "text/plain" } }),
+    201
+  ),
+  needless(
+    "upload of a file in pieces",
+    () =>
+      send("POST", api("books:upload?field=scan"), {
+        raw: "text",
+        headers: { "tus-resumable": "1.0.0", "upload-length": "4", "content-type": "application/offset+octet-stream" }
+      }),
     201
   ),
   reading("list", get(api("books?page_size=3"))),
@@ -468,6 +492,8 @@ const routes: readonly Route[] = [
     (proof) => send("POST", "/api/forms/letter", { as: null, body: { values: { text: "by a visitor" }, proof } })
   ),
   { ...writing("files:cleanup", 200, () => send("POST", "/api/files:cleanup")), idle: true },
+  writing("message to a hook", 202, () => message(JSON.stringify({ n: next() }))),
+  writing("message that nobody signed", 401, () => message("{}", "sha256=")),
   reading("function that reads", () => send("POST", "/api/functions/reads", { body: {} })),
   writing("function that enqueues", 200, () => send("POST", "/api/functions/enqueues", { body: {} })),
   writing("function that wraps what the database says", 204, () => send("POST", "/api/functions/wraps", { body: {} })),

@@ -75,5 +75,45 @@ describe.skipIf(chromiumPath === null)("in Chromium", () => {
       }, tokenOf(admin))
       expect(seen).toEqual({ ended: "enough", refused: [415, "unsupported-media-type"] })
     })
+
+    it("go on in pieces after the network was away, and give what a write takes", async () => {
+      const context = page.context()
+      let pieces = 0
+      const pattern = `${url}/api/v1/papers:upload/*`
+      await page.route(pattern, async (route) => {
+        if (route.request().method() === "PATCH" && ++pieces === 2) {
+          await context.setOffline(true)
+          await route.abort("internetdisconnected")
+        } else await route.continue()
+      })
+      await page.evaluate((token) => {
+        const client = library.createClient({ token })
+        const file = new File([new Uint8Array(20_000_000).fill(98)], "long.txt", { type: "text/plain" })
+        const state = { loaded: 0, progress: [] as number[], sent: null as Promise<unknown> | null }
+        Object.assign(globalThis, { state })
+        state.sent = client.upload("papers", "scan", file, {
+          onProgress: ({ loaded }) => {
+            state.loaded = loaded
+            state.progress.push(loaded)
+          }
+        }).then(async ({ file, value }) => {
+          const paper = await client.resource("papers").create({ title: "Long", owner_id: "ann", scan: value })
+          const url = library.fileUrl(paper["scan"] as unknown as Library.FileValue)!
+          return { file, length: (await (await fetch(url)).arrayBuffer()).byteLength }
+        })
+      }, tokenOf(admin))
+      const read = <T>(expression: string): Promise<T> => page.evaluate<T>(expression)
+      await expect.poll(() => pieces).toBe(2)
+      await expect.poll(() => read<boolean>("navigator.onLine")).toBe(false)
+      expect(await read<number>("state.loaded")).toBeLessThan(20_000_000)
+      await context.setOffline(false)
+      const sent = await read<{ file: object; length: number }>("state.sent")
+      expect(sent).toEqual({ file: { name: "long.txt", type: "text/plain", size: 20_000_000 }, length: 20_000_000 })
+      const progress = await read<number[]>("state.progress")
+      expect(progress).toEqual(progress.toSorted((a, b) => a - b))
+      expect(progress.at(-1)).toBe(20_000_000)
+      expect(pieces).toBe(4)
+      await page.unroute(pattern)
+    })
   }, ["fake"])
 })

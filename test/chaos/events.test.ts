@@ -46,14 +46,15 @@ const startWorker = async (url: string): Promise<ChildProcess> => {
 const write = async (
   service: EventService,
   writers: number,
-  rounds: number
+  rounds: number,
+  first = 1
 ): Promise<ReadonlyMap<string, readonly string[]>> => {
   const committed = new Map<string, string[]>()
   await Promise.all(Array.from({ length: writers }, async (_, w) => {
     const client = new Client(pgAddressOf(service.database.url))
     await client.connect()
     for (let i = 0; i < rounds; i++) {
-      const id = String(1 + (w + i) % 5)
+      const id = String(first + (w + i) % 5)
       await client.query("begin")
       const { rows } = await client.query<{ count: number }>(
         "update counters set count = count + 1 where id = $1 returning count",
@@ -136,6 +137,45 @@ describe("events", () => {
       await service.close()
     }
   })
+
+  // A lease lasts 30 seconds, is looked for every 17 at the latest, and the next try begins within 10. Nobody helps.
+  it.runIf(deep)("go on by themselves within a minute of twenty kills, each record in its order", async () => {
+    receiver.received.length = ordered.received.length = 0
+    const service = await openEvents({ config: eventsConfig(settings()), schema: eventsSchema, runs: false })
+    let child: ChildProcess | null = null
+    try {
+      const committed = new Map<string, readonly string[]>()
+      let held = 0
+      for (let i = 0; i < 20; i++) {
+        child = await startWorker(service.database.url)
+        const before = ordered.received.length
+        // Records of its own: those of the round before may be held by a lease.
+        const first = 100 * (i + 1)
+        await service.database.execute(
+          `insert into counters select i, 0 from generate_series(${first}, ${first + 4}) i`
+        )
+        for (const [key, values] of await write(service, 4, 5, first)) committed.set(key, values)
+        while (ordered.received.length < before + 2) await new Promise((resolve) => setTimeout(resolve, 1))
+        child.kill("SIGKILL")
+        await once(child, "exit")
+        held += (await service.database.rows("select 1 from jobs._private_jobs where locked_at is not null")).length
+      }
+      expect(held, "jobs that a kill left held").toBeGreaterThan(0)
+      const killed = performance.now()
+      child = await startWorker(service.database.url)
+      while (!isComplete(committed, receiver) || !isComplete(committed, ordered)) {
+        if (performance.now() - killed > 60_000) throw new Error("a record stands still for longer than a minute")
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      for (const [key, values] of seen(ordered)) {
+        const first = [...new Set(values)]
+        expect(first, `record ${key}`).toEqual([...first].sort((a, b) => Number(a) - Number(b)))
+      }
+    } finally {
+      child?.kill("SIGKILL")
+      await service.close()
+    }
+  }, 300_000)
 
   it("of two instances and a worker process are delivered once each when nothing fails", async () => {
     receiver.received.length = ordered.received.length = 0

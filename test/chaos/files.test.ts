@@ -71,17 +71,59 @@ describe("a server that is killed", () => {
   const upload = async (url: string, text: string): Promise<string> =>
     (await call(url, "POST", "docs:upload?field=file&name=a.txt", text))["value"] as string
 
+  const tus = { authorization, "tus-resumable": "1.0.0" }
+  const pieceOf = (text: string, at: number, end: number) => ({
+    method: "PATCH",
+    headers: { ...tus, "content-type": "application/offset+octet-stream", "upload-offset": String(at) },
+    body: text.slice(at, end)
+  })
+  /** Begins an upload in pieces; the path of its address. */
+  const begin = async (url: string, text: string): Promise<string> => {
+    const answer = await fetch(`${url}/api/v1/docs:upload?field=file&name=a.txt`, {
+      method: "POST",
+      headers: { ...tus, "upload-length": String(text.length) }
+    })
+    expect(answer.status).toBe(201)
+    return answer.headers.get("location")!
+  }
+  /** Sends what is missing of an upload in pieces. Its ticket. */
+  const goOn = async (url: string, location: string, text: string): Promise<string> => {
+    const seen = await fetch(url + location, { method: "HEAD", headers: tus })
+    expect(seen.status).toBe(200)
+    const end = text.length
+    for (let at = Number(seen.headers.get("upload-offset")); at < end;) {
+      const answer = await fetch(url + location, pieceOf(text, at, at + Math.ceil(end / 4)))
+      expect(answer.status).toBe(204)
+      at = Number(answer.headers.get("upload-offset"))
+    }
+    const answer = await fetch(url + location, { headers: { authorization } })
+    expect(answer.status).toBe(200)
+    return (await answer.json() as { readonly value: string }).value
+  }
+
   it("serves no half file, loses nothing that a row holds, and forgets no file", async () => {
     /** Texts of records whose last write was answered; null: the write that followed was not answered, either may hold. */
     const known = new Map<string, string | null>()
+    /** Uploads in pieces of which nobody has the ticket yet. */
+    const pending = new Map<string, string>()
     let uploads = 0
+    let resumed = 0
     let chance = 20_261_123
     const next = (most: number): number => (chance = (chance * 48_271) % 2_147_483_647) % most
 
     const work = async (url: string, mark: string): Promise<void> => {
       const text = textOf(100_000 + next(2_000_000), mark)
       uploads++
-      const record = await call(url, "POST", "docs", { file: await upload(url, text) })
+      const inPieces = async (): Promise<string> => {
+        const location = await begin(url, text)
+        pending.set(location, text)
+        const ticket = await goOn(url, location, text)
+        pending.delete(location)
+        return ticket
+      }
+      const record = await call(url, "POST", "docs", {
+        file: next(2) === 0 ? await upload(url, text) : await inPieces()
+      })
       const id = record["id"] as string
       known.set(id, text)
       const other = textOf(50_000 + next(500_000), `${mark} again`)
@@ -113,16 +155,34 @@ describe("a server that is killed", () => {
       }
     }
 
+    /** What had begun before the server was killed goes on. */
+    const resume = async (url: string): Promise<void> => {
+      for (const [location, text] of pending) {
+        const record = await call(url, "POST", "docs", { file: await goOn(url, location, text) })
+        known.set(record["id"] as string, text)
+        pending.delete(location)
+        resumed++
+      }
+    }
+
     for (let round = 0; uploads < (deep ? 500 : 40); round++) {
       const { child, url } = await start()
       await check(url)
+      await resume(url)
+      const half = textOf(300_000, `${round} half`)
+      const location = await begin(url, half)
+      pending.set(location, half)
+      expect((await fetch(url + location, pieceOf(half, 0, 150_000))).status).toBe(204)
       const working = Promise.allSettled(Array.from({ length: 10 }, (_, i) => work(url, `${round}-${i}`)))
       await new Promise((resolve) => setTimeout(resolve, 20 + next(700)))
       await kill(child)
       await working
     }
     const { child, url } = await start()
+    await resume(url)
     await check(url)
+    // Of each round there is one at least.
+    expect(resumed).toBeGreaterThan(0)
 
     // Every file that is stored is held by a row, or somebody is told to delete it.
     const rows = (await database.rows("select file from docs where file is not null")).map(([file]) => file!)

@@ -173,6 +173,7 @@ it("every example runs", async () => {
     ...compileCache,
     DATABASE_URL: database.url,
     AUTH_SECRET: given.secret,
+    STRIPE_WEBHOOK_SECRET: newWebhookSecret(),
     SERVICE_LOG: "off"
   }
   const { stderr, stdout } = await run(process.execPath, [

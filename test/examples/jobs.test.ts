@@ -43,8 +43,8 @@ it.each(
       mail: outbox
     })
     const timers = { now: () => performance.now(), after: () => () => {} }
-    const stopped = new AbortController().signal
-    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, stopped, timers })).toEqual({
+    const onStop = () => () => {}
+    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers })).toEqual({
       of: "completed"
     })
   } finally {

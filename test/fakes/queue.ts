@@ -560,7 +560,12 @@ class FakeWorkers implements Workers {
         payload: JSON.parse(stored.payload),
         attempt,
         maxAttempts: stored.maxAttempts,
-        stopped: this.#stopped.signal,
+        onStop: (call) => {
+          const { signal } = this.#stopped
+          if (signal.aborted) call()
+          else signal.addEventListener("abort", call, { once: true })
+          return () => signal.removeEventListener("abort", call)
+        },
         timers: this.#queue.timers
       }).then((outcome) => {
         if (outcome.of === "completed") this.#queue.complete(stored, this, attempt)

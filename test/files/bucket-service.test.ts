@@ -1,5 +1,11 @@
 // The whole service on a bucket of a real S3 server that goes away and comes back: uploads, downloads, writes and cleanups meanwhile.
-import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3"
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client
+} from "@aws-sdk/client-s3"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -7,6 +13,7 @@ import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { s3Files } from "../../core/domain/file/provider.ts"
+import { begun, offsetOf, piece } from "../http/files/pieces.ts"
 import { bucketServerNeeded, hasBucketServer, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
 import { startService } from "../support/composed.ts"
@@ -190,6 +197,59 @@ describe.skipIf(!hasBucketServer)(`a bucket that goes away${hasBucketServer ? ""
     expect((await write(pathOf(record), ticket["value"])).status).toBe(200)
     expect((await service.call(admin, "DELETE", pathOf(record), { headers: { "if-match": "*" } })).status).toBe(204)
   })
+
+  it("takes a file in pieces while it comes and goes, and has the parts of none that nobody ends", async () => {
+    // It may count as away since the last test.
+    clock.now += 5_001
+    const served = { service }
+    const size = 17_000_003
+    const body = Buffer.alloc(size)
+    for (let at = 0; at < size; at += 4_099) body[at] = at % 251
+    const location = await begun(served, admin, "docs.file", size)
+    let breaks = 0
+    for (let at = 0; at < size;) {
+      // The gate closes within a part, and the service has to say what was stored of the piece.
+      if (breaks < 3) gate.closeAfter([100_000, 3_000_000, 8_000_000][breaks]!)
+      const answer = await piece(served, admin, location, at, new Uint8Array(body.subarray(at, at + 12_000_000)))
+      gate.open()
+      clock.now += 5_001
+      if (answer.status !== 204) {
+        isAway(answer)
+        breaks++
+      }
+      at = await offsetOf(served, admin, location)
+    }
+    expect(breaks).toBe(3)
+    const ticket = await service.get(admin, location)
+    expect([ticket.status, ticket.json["file"]]).toEqual([200, {
+      name: "file",
+      type: "application/octet-stream",
+      size
+    }])
+    const created = await service.call(admin, "POST", "/api/v1/docs", { body: { file: ticket.json["value"] } })
+    const found = await fetch((await service.call(null, "GET", urlOf(created.json))).headers.get("location")!)
+    expect(Buffer.from(await found.arrayBuffer()).equals(body)).toBe(true)
+    expect((await keys()).filter((key) => key.includes(".tmp/") && !key.includes(".tmp/~"))).toEqual([])
+
+    const before = await unfinished()
+    const abandoned = await begun(served, admin, "docs.file", size)
+    await piece(served, admin, abandoned, 0, new Uint8Array(body.subarray(0, 6_000_000)))
+    expect(await unfinished()).toBe(before + 1)
+    clock.now += 24.9 * hour
+    expect((await service.call(admin, "POST", "/api/files:cleanup")).status).toBe(200)
+    expect(await unfinished()).toBe(before + 1)
+    clock.now += 1.1 * hour
+    expect((await service.call(admin, "POST", "/api/files:cleanup")).status).toBe(200)
+    expect(await unfinished()).toBe(before)
+    expect((await keys()).filter((key) => key.includes(".tmp/"))).toEqual([])
+    // A process may have died before it could write down what it had begun.
+    await client.send(new CreateMultipartUploadCommand({ Bucket: "files", Key: "shop/_/nobody.bin" }))
+    await client.send(new CreateMultipartUploadCommand({ Bucket: "files", Key: "shop2/_/other.bin" }))
+    clock.now += 8 * 24 * hour
+    expect((await service.call(admin, "POST", "/api/files:cleanup")).status).toBe(200)
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: "files" }))
+    expect(Uploads.map(({ Key }) => Key)).toEqual(["shop2/_/other.bin"])
+  }, 120_000)
 
   it("loses nothing to a cleanup that cannot reach it, and the next one does the rest", async () => {
     const kept = await create("held")

@@ -71,7 +71,10 @@ interface Probe {
   readonly method: string
   readonly path: string
   readonly body?: object
+  readonly headers?: { readonly [name: string]: string }
 }
+
+const tus = { "tus-resumable": "1.0.0", "upload-length": "5" }
 
 const q = encodeURIComponent
 
@@ -135,6 +138,12 @@ const probes = (resource: string, name: string): readonly Probe[] => {
     post(`${base}:upload?field=${name}&name=${name}.txt`, {}),
     post(`${base}:upload?field=${name}&${name}=1`, {}),
     post(`${base}:upload?name=${name}`, {}),
+    { method: "POST", path: `${base}:upload?field=${name}`, headers: tus },
+    { method: "POST", path: `${base}:upload?field=id&name=${name}`, headers: tus },
+    { method: "OPTIONS", path: `${base}:upload` },
+    get(`${base}:upload/${name}`),
+    { method: "HEAD", path: `${base}:upload/${name}`, headers: tus },
+    { method: "DELETE", path: `/api/v1/${name}:upload/${key}`, headers: tus },
     post(base, { [name]: "private:_/zqfile.pdf?name=zqfile.pdf&size=7171171" }),
     { method: "PATCH", path: `${base}/${key}`, body: { [name]: { uri: "private:_/zqfile.pdf" } } },
     { method: "PATCH", path: `${base}/${key}`, body: { [name]: "A".repeat(200) } },
@@ -258,10 +267,10 @@ const sweep = async (
     const hints = nearest(name, [...visible, ...functionNames]) === null
     const replaced = probes(resource, unknownFor(name))
     for (const [i, probe] of probes(resource, name).entries()) {
-      const send = ({ body, method, path }: Probe) =>
+      const send = ({ body, headers, method, path }: Probe) =>
         service.call(caller, method, path, {
           ...(body === undefined ? {} : { body }),
-          ...(method === "PATCH" ? { headers: { "if-match": "*" } } : {})
+          ...(headers !== undefined ? { headers } : method === "PATCH" ? { headers: { "if-match": "*" } } : {})
         })
       const answer = await quickly(() => send(probe))
       tally.requests++

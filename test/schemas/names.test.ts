@@ -25,7 +25,7 @@ it("leaves the statements, questions and scripts of all migrations as they were"
   const found = all.map((each) => [each.name, each.digest, digest(each.question ?? ""), digest(migrationScript(each))])
   expect(found).toEqual([
     ["service", "371eff9a05845da9", "e3b0c44298fc1c14", "2c567c76236ef028"],
-    ["jobs", "462b82b41ce07cb8", "a90119cb4d435d24", "1297d48e899990ce"],
+    ["jobs", "0e0005938dbd4f1b", "ef99b7b4c656bdda", "08dca78f1f763aa3"],
     ["auth", "53fc18e71c6ffce9", "e3b0c44298fc1c14", "04b9fb872e5fad0c"],
     ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
     ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],

@@ -3,9 +3,10 @@
 import * as Context from "effect/Context"
 import { createClient, fileUrl, ProblemError } from "resource-admin/client"
 import type { UploadProgress } from "resource-admin/client"
-import { expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { presenter } from "../../web/client/file.ts"
+import { tus } from "../http/files/pieces.ts"
 import { admin, onStage } from "../http/files/stage.ts"
 import type { config } from "../http/files/stage.ts"
 import { tokenOf } from "../support/composed.ts"
@@ -94,5 +95,144 @@ onStage("files through the client", (stage) => {
     await expect(client.upload("papers", "scan", "x", { name: "a.txt", signal: ending.signal })).rejects.toThrow(
       "enough"
     )
+  })
+
+  describe("in pieces", () => {
+    const size = 20 * 2 ** 20 - 7
+    const file = new File([new Uint8Array(size).fill(97)], "März.txt", { type: "text/plain" })
+    const scan = (name: string) => stage().service.get(admin, `/api/v1/papers?filter=title="${name}"`)
+
+    /** A client whose requests pass `through` first, and all that it sent. */
+    const opened = (through: (request: Request, n: number) => Promise<Request | Response> | Request | Response) => {
+      const call = makeFetch(stage().service.edge, Context.empty())
+      const sent: string[] = []
+      const client = createClient<typeof config>({
+        baseUrl: "http://service.test",
+        token: tokenOf(admin),
+        retries: 0,
+        fetch: async (url, init) => {
+          const request = new Request(url, init)
+          sent.push(`${request.method} ${request.headers.get("upload-offset") ?? ""}`.trim())
+          const next = await through(request, sent.length)
+          if (next instanceof Response) return next
+          return call(next)
+        }
+      })
+      return { client, sent }
+    }
+    /** A request whose line is cut after so many bytes: the service gets them, and the client gets nothing. */
+    const cut = async (request: Request, bytes: number): Promise<never> => {
+      const body = new Uint8Array(await request.arrayBuffer()).subarray(0, bytes)
+      let given = false
+      const stream = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          if (given) return controller.error(new Error("cut"))
+          given = true
+          controller.enqueue(body)
+        }
+      }, { highWaterMark: 0 })
+      const { headers, method, url } = request
+      await makeFetch(stage().service.edge, Context.empty())(
+        new Request(url, { method, headers, body: stream, duplex: "half" } as RequestInit)
+      )
+      throw new TypeError("cut")
+    }
+
+    it("go on where the service says, over cut lines, a service that is away and a lost answer", async () => {
+      const mebibyte = 2 ** 20
+      const seen: UploadProgress[] = []
+      const { client, sent } = opened(async (request, n) => {
+        if (n === 2) return cut(request, 3 * mebibyte)
+        if (n === 4) throw new TypeError("offline")
+        if (n === 6) return Response.json({ type: "urn:service:problem:unavailable" }, { status: 503 })
+        // The last piece arrives, and its answer is lost.
+        if (n === 10) {
+          await makeFetch(stage().service.edge, Context.empty())(request)
+          throw new TypeError("lost")
+        }
+        return request
+      })
+      const uploaded = await client.upload("papers", "scan", file, { onProgress: (progress) => seen.push(progress) })
+      expect(uploaded.file).toEqual({ name: "März.txt", type: "text/plain", size })
+      expect(sent).toEqual([
+        "POST",
+        "PATCH 0",
+        "HEAD",
+        `PATCH ${3 * mebibyte}`,
+        "HEAD",
+        `PATCH ${3 * mebibyte}`,
+        "HEAD",
+        `PATCH ${3 * mebibyte}`,
+        `PATCH ${11 * mebibyte}`,
+        `PATCH ${19 * mebibyte}`,
+        "HEAD",
+        "GET"
+      ])
+      expect(seen.map(({ loaded }) => loaded)).toEqual([0, 3 * mebibyte, 11 * mebibyte, 19 * mebibyte, size])
+      const paper = await client.resource("papers").create({ title: "pieces", owner_id: "ann", scan: uploaded.value })
+      const answer = await makeFetch(stage().service.edge, Context.empty())(new Request(fileUrl(paper.scan)!))
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      expect([bytes.length, bytes.every((byte) => byte === 97)]).toEqual([size, true])
+      expect((await scan("pieces")).status).toBe(200)
+    })
+
+    it("end when the caller says so, and the service keeps nothing of them", async () => {
+      const ending = new AbortController()
+      const deleted = Promise.withResolvers<string>()
+      const { client } = opened((request) => {
+        if (request.method === "DELETE") deleted.resolve(request.url)
+        return request
+      })
+      const upload = client.upload("papers", "scan", file, {
+        signal: ending.signal,
+        onProgress: ({ loaded }) => {
+          if (loaded > 0) ending.abort(new Error("enough"))
+        }
+      })
+      await expect(upload).rejects.toThrow("enough")
+      const { pathname } = new URL(await deleted.promise)
+      await vi.waitFor(async () =>
+        expect((await stage().service.call(admin, "HEAD", pathname, { headers: tus })).status).toBe(404)
+      )
+    })
+
+    it("are refused as whole files are", async () => {
+      const { client, sent } = opened((request) => request)
+      const wrong = new File([new Uint8Array(90_000).fill(97)], "a.pdf", { type: "application/pdf" })
+      const error = await client.upload("papers", "invoice", wrong, { resumable: true }).catch((cause: unknown) =>
+        cause
+      )
+      expect(error).toMatchObject({ status: 415, slug: "unsupported-media-type" })
+      const long = await client.upload("papers", "invoice", file).catch((cause: unknown) => cause)
+      expect(long).toMatchObject({ status: 413 })
+      expect(sent.filter((each) => each.startsWith("PATCH"))).toEqual(["PATCH 0"])
+    })
+
+    it("are files of more than 16 MiB, and those that are asked for", async () => {
+      const { client, sent } = opened((request) => request)
+      const small = new File(["text"], "a.txt")
+      await client.upload("papers", "scan", small)
+      await client.upload("papers", "scan", file, { resumable: false })
+      await client.upload("papers", "scan", file, { idempotencyKey: true })
+      expect(sent).toEqual(["POST", "POST", "POST"])
+      expect((await client.upload("papers", "scan", small, { resumable: true })).file.size).toBe(4)
+      expect((await client.upload("papers", "scan", "", { resumable: true, name: "empty.txt" })).file.size).toBe(0)
+      expect(sent.slice(3)).toEqual(["POST", "PATCH 0", "GET", "POST", "GET"])
+    })
+
+    it.each<readonly [what: string, answer: () => Response]>([
+      ["takes the empty body for the file", () => Response.json({ value: "x" }, { status: 201 })],
+      [
+        "refuses the empty body",
+        () => Response.json({ type: "urn:service:problem:unsupported-media-type" }, { status: 415 })
+      ],
+      ["does not allow the headers", () => {
+        throw new TypeError("CORS")
+      }]
+    ])("go as a whole to an older service that %s", async (_, answer) => {
+      const { client, sent } = opened((request, n) => n === 1 ? answer() : request)
+      expect((await client.upload("papers", "scan", file)).file.size).toBe(size)
+      expect(sent).toEqual(["POST", "POST"])
+    })
   })
 }, ["fake"])

@@ -1,12 +1,10 @@
 /**
- * Files: upload, with progress where the runtime can report it, and the addresses of files in records. An upload is a call of its own. A write then
- * takes the value that it returns.
+ * Files: what an upload takes and gives, and the addresses of files in records. An upload is a call of its own. A write then takes the value that it
+ * returns.
  */
 
-import { idempotent } from "./key.ts"
 import { ConnectionError, isObject } from "./problem.ts"
-import { until } from "./request.ts"
-import type { Call, CallOptions, FetchFunction, Transport } from "./request.ts"
+import type { CallOptions } from "./request.ts"
 import type { Json } from "./typed.ts"
 
 /** What can be sent: a `File` or `Blob`, bytes, text, or a stream (where the runtime's `fetch` sends streams). */
@@ -26,6 +24,11 @@ export interface UploadOptions extends CallOptions {
   /** Called while the file is sent, and once at the end. Without `XMLHttpRequest` (outside of browsers) only at the beginning and the end. */
   readonly onProgress?: (progress: UploadProgress) => void
   readonly idempotencyKey?: string | true
+  /**
+   * Sends the file in pieces, which go on where a broken connection ended. Left out, files of more than 16 MiB go so, unless they have an idempotency
+   * key. A stream never does.
+   */
+  readonly resumable?: boolean
 }
 
 /** An uploaded file. `value` is a ticket: for 24 hours it can be the field's value in a create, an update or a batch. */
@@ -103,81 +106,4 @@ export const presenter = (system: string): <T>(record: T) => T => {
   const presentOwn = (value: unknown): unknown =>
     isObject(value) && typeof value["uri"] === "string" ? presentFile(value) : value
   return present
-}
-
-/** The part of `XMLHttpRequest` that is used: this file also runs where there is none. */
-interface Xhr {
-  open: (method: string, url: string) => void
-  setRequestHeader: (name: string, value: string) => void
-  send: (body: unknown) => void
-  abort: () => void
-  getResponseHeader: (name: string) => string | null
-  getAllResponseHeaders: () => string
-  readonly status: number
-  readonly responseText: string
-  readonly upload: { onprogress: ((event: { readonly loaded: number; readonly total: number }) => void) | null }
-  onload: (() => void) | null
-  onerror: (() => void) | null
-}
-
-const sizeOf = (file: UploadSource): number | null => {
-  if (typeof file === "string") return new TextEncoder().encode(file).length
-  if (file instanceof Blob) return file.size
-  return "byteLength" in file ? file.byteLength : null
-}
-
-/** Sends by XMLHttpRequest, the only way to learn of progress in a browser. */
-const sendByXhr =
-  (onProgress: NonNullable<UploadOptions["onProgress"]>): FetchFunction => (url, { body, headers, signal }) => {
-    const request = new (globalThis as unknown as { XMLHttpRequest: new() => Xhr }).XMLHttpRequest()
-    const answered = new Promise<void>((resolve, reject) => {
-      request.open("POST", url)
-      for (const [name, value] of Object.entries(headers as { [name: string]: string })) {
-        request.setRequestHeader(name, value)
-      }
-      request.upload.onprogress = onProgress
-      request.onerror = () => reject(new TypeError("The upload failed."))
-      request.onload = () => resolve()
-      request.send(body)
-    })
-    return until(signal, answered).then(() => {
-      const lines = request.getAllResponseHeaders().matchAll(/^(.+?): (.*?)\r?$/gm)
-      return new Response(request.responseText, {
-        status: request.status,
-        headers: [...lines].map(([, name, value]): [string, string] => [name!, value!])
-      })
-    }).catch((error: unknown) => {
-      request.abort()
-      throw error
-    })
-  }
-
-/** Sends a file for a field of a resource. */
-export const makeUpload = ({ send }: Pick<Transport, "send">) =>
-async (
-  resource: string,
-  field: string,
-  file: UploadSource,
-  options: UploadOptions = {}
-): Promise<Uploaded> => {
-  const { onProgress, signal } = options
-  const name = options.name ?? (file instanceof Blob && "name" in file ? String(file.name) : "")
-  const type = options.type ?? (file instanceof Blob ? file.type : "")
-  const total = sizeOf(file)
-  const { headers, repeatable } = idempotent(options.idempotencyKey)
-  const call: Call = {
-    method: "POST",
-    path: `/${encodeURIComponent(resource)}:upload`,
-    query: { field, name },
-    body: file,
-    headers: { "content-type": type || "application/octet-stream", ...headers },
-    // A stream cannot be sent again.
-    repeatable: repeatable && total !== null,
-    signal
-  }
-  onProgress?.({ loaded: 0, total })
-  const told = onProgress !== undefined && total !== null && "XMLHttpRequest" in globalThis
-  const { data } = await send<Uploaded>(told ? { ...call, fetch: sendByXhr(onProgress) } : call)
-  onProgress?.({ loaded: total ?? data.file.size, total })
-  return data
 }

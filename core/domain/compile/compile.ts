@@ -16,6 +16,7 @@ import { type Webhooks, webhooksOf } from "../declare/webhooks.ts"
 import type { Subscription } from "../event/subscription.ts"
 import type { Forms, FormSettings } from "../form/form.ts"
 import type { Functions } from "../function/declaration.ts"
+import type { Hooks } from "../hook/declaration.ts"
 import type { JobModel } from "../job/definition.ts"
 import { readTemplates, type Template } from "../mail/template.ts"
 import type { CompiledEvent } from "../model/event.ts"
@@ -28,6 +29,7 @@ import { compileFiles, type FilesConfig } from "./file.ts"
 import { compileForms, readFormSettings } from "./form.ts"
 import type { FormDraft } from "./form.ts"
 import { compileFunctions } from "./function.ts"
+import { compileHooks } from "./hook.ts"
 import { compileJobs } from "./jobs.ts"
 import { compileMenu, compilePages } from "./menu.ts"
 import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
@@ -51,6 +53,8 @@ export interface Compiled {
   readonly views: readonly View[]
   /** API functions by name, in declared order. */
   readonly functions: Functions
+  /** Hooks that other systems call, by name in declared order. Their jobs stand in `jobs`, too. */
+  readonly hooks: Hooks
   /** Subscriptions of the configuration, in declared order. */
   readonly subscriptions: readonly Subscription[]
   /** The extension that lets people subscribe, or null. */
@@ -127,6 +131,7 @@ const configNames = [
   "authenticate",
   "db",
   "functions",
+  "hooks",
   "subscriptions",
   "userMenu",
   "pages",
@@ -263,7 +268,9 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const files = compileFiles(raw["files"], models, report)
   const auth = checkAuth(raw["auth"], scope)
   refuseTenant(auth?.tenant, models, report)
-  const jobs = compileJobs(raw["jobs"], report)
+  const hooks = compileHooks(raw["hooks"], report)
+  const jobs = new Map(compileJobs(raw["jobs"], report))
+  for (const { job } of hooks.values()) jobs.set(job.name, job)
   const templates = readTemplates(raw["templates"])
   if (Result.isFailure(templates)) say(templates.failure, "Write templates: [defineTemplate({ name, subject, text })].")
   if (raw["authenticate"] !== undefined && typeof raw["authenticate"] !== "function") {
@@ -330,6 +337,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     events: new Map([...built].map(([name, { events }]) => [name, events])),
     views,
     functions,
+    hooks,
     subscriptions,
     webhooks,
     userMenu,

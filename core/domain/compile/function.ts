@@ -7,13 +7,14 @@ import { isStandardSchema } from "../value/standard-schema.ts"
 import { isAsync, isFunction, refuseUnknownKeys, type Say } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 
-const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/
+/** What stands in the path of a route: the name of a function or hook. */
+export const routeName = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/
 
 const example = "defineFunction({ roles: [\"admin\"], run: (input, context) => … })"
 
 const compileFunction = (name: string, raw: unknown, roles: KnownRoles, say: Say): ApiFunction | null => {
   const path = `functions.${name}`
-  if (!namePattern.test(name)) {
+  if (!routeName.test(name)) {
     say(`${shown(name)} is no name of a function.`, "Use letters, digits, - and _, beginning with a letter.")
     return null
   }

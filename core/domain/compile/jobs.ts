@@ -3,26 +3,23 @@
 import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
 import { type Report, shown } from "../declare/refusal.ts"
-import { jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
+import { hookPrefix, jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
 import { isTimeZone, readSchedule, type Schedule } from "../job/schedule.ts"
 import { durationMs } from "../value/duration.ts"
 import { isStandardSchema, type StandardSchema } from "../value/standard-schema.ts"
 import { isCount, refuseUnknownKeys } from "./check.ts"
 
-const optionNames = [
-  "name",
-  "payload",
-  "run",
+/** The options of `readTries`. */
+export const triesNames = [
   "maxAttempts",
   "retryDelay",
   "maxRetryDelay",
   "retrySteps",
   "timeout",
-  "concurrency",
-  "ordered",
-  "schedule",
-  "timezone"
+  "concurrency"
 ] as const
+
+const optionNames = ["name", "payload", "run", ...triesNames, "ordered", "schedule", "timezone"] as const
 
 /** The names of the service's own jobs: mails about accounts, files, bulk changes, deliveries of events. */
 const ownNames: ReadonlySet<string> = new Set([
@@ -129,34 +126,15 @@ const readRecurring = (
   return read.success
 }
 
-const readJob = (raw: unknown, place: string, report: Report): JobModel | null => {
-  const declared = isBag(raw) && raw["_tag"] === "Job" && isBag(raw["declaration"]) ? raw["declaration"] : null
-  if (declared === null) {
-    report(null, null, `${place} is ${shown(raw)}, not a job.`, "Write jobs: [defineJob({ name, run })].")
-    return null
-  }
-  const { name, ordered, payload, run, retrySteps }: Bag = declared
-  const say: Say = (message, fix) =>
-    report(null, null, `${place}${typeof name === "string" ? ` ("${name}")` : ""}: ${message}`, fix)
-  if (typeof name !== "string" || !namePattern.test(name)) {
-    say(`name is ${shown(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
-    return null
-  }
-  if (isOwnJob(name)) say("its name is that of a job of the service's own.", "Give it another name.")
-  refuseUnknownKeys(declared, optionNames, "", say)
-  if (typeof run !== "function") {
-    say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
-  }
-  if (payload !== undefined && !isStandardSchema(payload)) {
-    say(
-      `payload is ${shown(payload)}, not a Standard Schema.`,
-      "Give a schema of zod, valibot, arktype, effect or another library that follows it."
-    )
-  }
-  if (ordered !== undefined && typeof ordered !== "boolean") {
-    say(`ordered is ${shown(ordered)}.`, "Write true or false.")
-  }
-  const schema = isStandardSchema(payload) ? payload : null
+/** How the tries of a job follow each other, how long one may run, and how many at once. */
+export const readTries = (
+  declared: Bag,
+  say: Say
+): Pick<
+  JobModel,
+  "maxAttempts" | "retryDelayMs" | "maxRetryDelayMs" | "retryStepsMs" | "timeoutMs" | "concurrency"
+> => {
+  const { retrySteps } = declared
   const retryDelayMs = duration(declared["retryDelay"], "retryDelay", 0, longestDelay, jobDefaults.retryDelayMs, say)
   const usualMost = Math.max(retryDelayMs, jobDefaults.maxRetryDelayMs)
   const maxRetryDelayMs = duration(declared["maxRetryDelay"], "maxRetryDelay", 0, longestDelay, usualMost, say)
@@ -172,15 +150,49 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
     }
   }
   return {
-    name,
-    payload: schema,
-    run: run as JobModel["run"],
     maxAttempts: count(declared["maxAttempts"], "maxAttempts", 1_000, jobDefaults.maxAttempts, say),
     retryDelayMs,
     maxRetryDelayMs,
     retryStepsMs,
     timeoutMs: duration(declared["timeout"], "timeout", 1, longestTimeout, jobDefaults.timeoutMs, say),
-    concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say),
+    concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say)
+  }
+}
+
+const readJob = (raw: unknown, place: string, report: Report): JobModel | null => {
+  const declared = isBag(raw) && raw["_tag"] === "Job" && isBag(raw["declaration"]) ? raw["declaration"] : null
+  if (declared === null) {
+    report(null, null, `${place} is ${shown(raw)}, not a job.`, "Write jobs: [defineJob({ name, run })].")
+    return null
+  }
+  const { name, ordered, payload, run }: Bag = declared
+  const say: Say = (message, fix) =>
+    report(null, null, `${place}${typeof name === "string" ? ` ("${name}")` : ""}: ${message}`, fix)
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    say(`name is ${shown(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
+    return null
+  }
+  if (name.startsWith(hookPrefix)) say(`names with ${hookPrefix} are those of hooks.`, "Give it another name.")
+  if (isOwnJob(name)) say("its name is that of a job of the service's own.", "Give it another name.")
+  refuseUnknownKeys(declared, optionNames, "", say)
+  if (typeof run !== "function") {
+    say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
+  }
+  if (payload !== undefined && !isStandardSchema(payload)) {
+    say(
+      `payload is ${shown(payload)}, not a Standard Schema.`,
+      "Give a schema of zod, valibot, arktype, effect or another library that follows it."
+    )
+  }
+  if (ordered !== undefined && typeof ordered !== "boolean") {
+    say(`ordered is ${shown(ordered)}.`, "Write true or false.")
+  }
+  const schema = isStandardSchema(payload) ? payload : null
+  return {
+    name,
+    payload: schema,
+    run: run as JobModel["run"],
+    ...readTries(declared, say),
     ordered: ordered === true,
     schedule: readRecurring(declared, schema, say)
   }

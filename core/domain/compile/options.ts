@@ -106,6 +106,7 @@ const besideResources = [
   "openapi.json",
   "files",
   "forms",
+  "hooks",
   "jobs",
   "functions",
   "saved-views",

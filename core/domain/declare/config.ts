@@ -9,6 +9,7 @@ import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
 import type { DeclaredSubscription } from "../event/subscription.ts"
 import type { DeclaredFunction } from "../function/declaration.ts"
+import type { DeclaredHook } from "../hook/declaration.ts"
 import type { DeclaredJob } from "../job/definition.ts"
 import type { Template } from "../mail/template.ts"
 import type { ChangeOperation } from "../model/event.ts"
@@ -273,6 +274,8 @@ export interface ConfigDeclaration<
   readonly db?: string
   /** API functions by name, each from `defineFunction`. */
   readonly functions?: { readonly [name: string]: DeclaredFunction }
+  /** Hooks that other systems call with what happened there, by name, each from `defineHook`. */
+  readonly hooks?: { readonly [name: string]: DeclaredHook }
   /** Who is told of events, each from `subscription`. */
   readonly subscriptions?: readonly DeclaredSubscription[]
   readonly userMenu?: readonly MenuDeclaration[]
@@ -301,6 +304,8 @@ export interface Config {
   readonly authenticate?: AuthenticateFunction
   readonly db?: string
   readonly functions?: { readonly [name: string]: DeclaredFunction }
+  /** Hooks that other systems call with what happened there, by name, each from `defineHook`. */
+  readonly hooks?: { readonly [name: string]: DeclaredHook }
   /** Who is told of events, each from `subscription`. */
   readonly subscriptions?: readonly DeclaredSubscription[]
   readonly userMenu?: readonly MenuDeclaration[]

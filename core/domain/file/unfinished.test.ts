@@ -1,10 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import {
+  isTooMuch,
   readAddress,
   readMetadata,
   readRecord,
   readUnfinished,
+  recordName,
   underWay,
   unfinishedName,
   writeAddress,
@@ -16,21 +18,43 @@ const upload = { who: "A".repeat(20) + "-_", created: 1_700_000_000_000, length:
 describe("an unfinished upload", () => {
   it("is told by its name, and what belongs to it by theirs", () => {
     const name = unfinishedName(upload)
-    expect(readUnfinished(name)).toEqual({ ...upload, name, isUpload: true })
-    for (const more of [".json", ".parts", ".p000000000000007"]) {
-      expect(readUnfinished(name + more)).toEqual({ ...upload, name, isUpload: false })
+    expect(readUnfinished(name)).toEqual({ ...upload, name, of: "upload" })
+    expect(readUnfinished(recordName(name))).toEqual({ ...upload, name, of: "record" })
+    for (const more of [".parts", ".p000000000000007"]) {
+      expect(readUnfinished(name + more)).toEqual({ ...upload, name, of: "part" })
     }
     for (
-      const other of [`${name}/x`, `x${name}`, `${name}.`, ".tmp/0123456789abcdef", `.cleanup/${name}`, "t1/a.pdf"]
+      const other of [
+        `${name}/x`,
+        `x${name}`,
+        `${recordName(name)}.x`,
+        `${name}.`,
+        ".tmp/0123456789abcdef",
+        `.cleanup/${name}`,
+        "t1/a.pdf"
+      ]
     ) {
       expect(readUnfinished(other), other).toBeNull()
     }
   })
 
   it("counts while it takes pieces", () => {
-    const listed = [{ path: unfinishedName(upload) }, { path: `${unfinishedName(upload)}.json` }, { path: ".tmp/x" }]
+    const listed = [{ path: unfinishedName(upload) }, { path: recordName(unfinishedName(upload)) }, { path: ".tmp/x" }]
     expect(underWay(listed, upload.created)).toEqual({ uploads: 1, bytes: upload.length })
     expect(underWay(listed, upload.created + 24 * 3_600_000)).toEqual({ uploads: 0, bytes: 0 })
+  })
+
+  it("is one of 50 and of 100 GiB, or as long as it likes where it is the only one", () => {
+    const gibibyte = 2 ** 30
+    for (
+      const [uploads, bytes, length, beyond] of [
+        [50, 0, 0, false],
+        [51, 0, 0, true],
+        [2, 100 * gibibyte, 1, false],
+        [2, 100 * gibibyte + 1, 1, true],
+        [1, 500 * gibibyte, 500 * gibibyte, false]
+      ] as const
+    ) expect([uploads, bytes, isTooMuch({ uploads, bytes }, length)]).toEqual([uploads, bytes, beyond])
   })
 
   it("has an address and a record that are read as they were written, and nothing else", () => {

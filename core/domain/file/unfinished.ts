@@ -24,7 +24,7 @@ export const remainsMs = 3_600_000
 export const forgottenMs = 7 * 24 * 3_600_000
 
 /** What one person may have begun at one provider. A single upload may announce more. */
-export const unfinishedLimits = { uploads: 50, bytes: 20 * 2 ** 30 } as const
+export const unfinishedLimits = { uploads: 50, bytes: 100 * 2 ** 30 } as const
 
 /** Requests that send pieces at once, for one person in one process. */
 export const mostPiecesAtOnce = 4
@@ -53,20 +53,30 @@ export const uploaderPrefix = (who: string): string => `${temporaryFolder}${who}
 export const unfinishedName = ({ created, id, length, who }: Unfinished): string =>
   `${uploaderPrefix(who)}${String(created).padStart(13, "0")}.${length}.${id}`
 
-/** The record of an upload lies beside it. */
-export const recordName = (name: string): string => `${name}.json`
+/** The record of an upload lies apart from it: it is kept after the end, and a list of what somebody has under way does not pass over all of them. */
+export const recordName = (name: string): string => `${temporaryFolder}~${name.slice(temporaryFolder.length)}`
 
 const namePattern =
-  /^(\.tmp\/([A-Za-z0-9_-]{22})\.([0-9]{13})\.([0-9]{1,15})\.([A-Za-z0-9_-]{16,64}))(\.[a-z0-9]{1,40})?$/
+  /^\.tmp\/(~?)(([A-Za-z0-9_-]{22})\.([0-9]{13})\.([0-9]{1,15})\.([A-Za-z0-9_-]{16,64}))(\.[a-z0-9]{1,40})?$/
 
-/** Reads a path below `.tmp/`: the upload that it belongs to, its name, and whether it is that upload itself. Null for other remains. */
-export const readUnfinished = (
-  path: string
-): Unfinished & { readonly name: string; readonly isUpload: boolean } | null => {
-  const [, name, who, created, length, id, more] = namePattern.exec(path) ?? []
-  return name === undefined || who === undefined || id === undefined
-    ? null
-    : { name, who, created: Number(created), length: Number(length), id, isUpload: more === undefined }
+/** What a path below `.tmp/` is: an upload, something that its provider keeps beside it, or its record. */
+export interface UnfinishedPath extends Unfinished {
+  readonly name: string
+  readonly of: "upload" | "part" | "record"
+}
+
+/** Reads a path below `.tmp/`. Null for the remains of other uploads. */
+export const readUnfinished = (path: string): UnfinishedPath | null => {
+  const [, mark, name, who, created, length, id, more] = namePattern.exec(path) ?? []
+  if (name === undefined || who === undefined || id === undefined || (mark !== "" && more !== undefined)) return null
+  return {
+    name: temporaryFolder + name,
+    of: mark !== "" ? "record" : more === undefined ? "upload" : "part",
+    who,
+    created: Number(created),
+    length: Number(length),
+    id
+  }
 }
 
 /** What somebody has under way, by a list of names. */
@@ -77,12 +87,18 @@ export const underWay = (
   let [uploads, bytes] = [0, 0]
   for (const { path } of listed) {
     const found = readUnfinished(path)
-    if (found === null || !found.isUpload || now - found.created >= unfinishedMs) continue
+    if (found?.of !== "upload" || now - found.created >= unfinishedMs) continue
     uploads++
     bytes += found.length
   }
   return { uploads, bytes }
 }
+
+/** Whether somebody has begun too much, with an upload of this length that has just begun. */
+export const isTooMuch = (
+  { bytes, uploads }: { readonly uploads: number; readonly bytes: number },
+  length: number
+): boolean => uploads > unfinishedLimits.uploads || (bytes > unfinishedLimits.bytes && bytes > length)
 
 /** What the address of an upload holds. A port seals it. */
 export interface UploadAddress {

@@ -17,6 +17,12 @@ export const namePattern = /^[A-Za-z0-9_./-]{1,128}$/
 /** Largest payload, in bytes of JSON. */
 export const largestPayload = 256 * 1024
 
+/** The names of jobs that have messages of other systems begin with it. No configuration declares such a job. */
+export const hookPrefix = "hooks/"
+
+/** Largest payload of these: a body of 1 MiB in base64, and its headers. */
+export const largestMessage = 1_536 * 1024
+
 /** Highest priority, and with a minus the lowest. */
 export const highestPriority = 32_767
 

@@ -134,8 +134,8 @@ export const refuseText = (json: string): string | null => {
   return path === null ? null : `${unstorableText}${place}`
 }
 
-/** A payload as JSON text of at most 256 KiB. `undefined` becomes `null`. Fails with a sentence. */
-export const encodePayload = (payload: unknown): Result.Result<string, string> => {
+/** A payload as JSON text of at most 256 KiB, or so many bytes. `undefined` becomes `null`. Fails with a sentence. */
+export const encodePayload = (payload: unknown, most: number = largestPayload): Result.Result<string, string> => {
   let text: string | undefined
   try {
     text = payload === undefined ? "null" : JSON.stringify(payload)
@@ -146,11 +146,9 @@ export const encodePayload = (payload: unknown): Result.Result<string, string> =
   const unstorable = refuseText(text)
   if (unstorable !== null) return Result.fail(unstorable)
   const bytes = encoder.encode(text).length
-  return bytes <= largestPayload
+  return bytes <= most
     ? Result.succeed(text)
-    : Result.fail(
-      `The payload has ${bytes} bytes of JSON; at most ${largestPayload} are taken. Enqueue a reference to the data.`
-    )
+    : Result.fail(`The payload has ${bytes} bytes of JSON; at most ${most} are taken. Enqueue a reference to the data.`)
 }
 
 /** Validates a payload. If a schema throws or rejects, that counts as a refusal. */

@@ -19,7 +19,6 @@ import {
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
-import { uploadAnswer, uploadContent } from "./openapi-file.ts"
 import {
   closedObject,
   codes,
@@ -211,7 +210,7 @@ export const operation = (
 const writeParameters: readonly Doc[] = ["Prefer", "dry_run", "validate_only"].map(parameter)
 
 /** A choice among field names, as the aggregates take it. */
-const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
+export const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
   name: "field",
   in: "query",
   required: true,
@@ -391,9 +390,6 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
       }
     })
   }
-  const uploadable = access.restricted.fields.filter(({ file, name }) =>
-    file !== null && (access.restricted.creatable.has(name) || access.restricted.updatable.has(name))
-  )
   return {
     ...(permissions.create
       ? {
@@ -425,28 +421,6 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
               ...refusals(400, 401, 403, 404, 409, 412)
             }
           })
-        }
-      }
-      : {}),
-    ...(uploadable.length > 0
-      ? {
-        [`${collection}:upload`]: {
-          post: {
-            ...operation(subject, "upload", {
-              rule: permissions.create ? "create" : "update",
-              summary: "Upload a file; a write then takes the ticket of the answer",
-              parameters: [
-                fieldParameter(uploadable, "The file field that the upload is for."),
-                { name: "name", in: "query", description: "The file's name.", schema: { type: "string" } },
-                parameter("Idempotency-Key")
-              ],
-              responses: {
-                "201": respond("The file is stored.", uploadAnswer, "Idempotency-Replayed"),
-                ...refusals(400, 401, 403, 409, 413, 415, 422, 507)
-              }
-            }),
-            requestBody: { required: true, content: uploadContent(uploadable) }
-          }
         }
       }
       : {}),

@@ -5,12 +5,14 @@
 
 import { parentPath } from "../declare/config.ts"
 import type { ApiFunction } from "../function/declaration.ts"
+import type { Hooks } from "../hook/declaration.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { filePaths } from "./openapi-download.ts"
 import { formPaths } from "./openapi-form.ts"
 import type { OpenForm } from "./openapi-form.ts"
+import { hookPaths } from "./openapi-hooks.ts"
 import { jobPaths } from "./openapi-jobs.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
@@ -128,7 +130,7 @@ const headers: { readonly [name: string]: Doc } = {
     description: "Version of the record, for `If-Match`, or of the document, for `If-None-Match`.",
     schema: ref("schemas", "EntityTag")
   },
-  "Location": { description: "Path of the new record.", schema: text },
+  "Location": { description: "Path of what was made.", schema: text },
   "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
   "Idempotency-Replayed": {
     description: "`true`: the stored answer of an earlier request.",
@@ -141,7 +143,10 @@ const headers: { readonly [name: string]: Doc } = {
   },
   "X-Request-Id": { description: "The request's own id when it sent one, else a new one.", schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
-  "WWW-Authenticate": { description: "Always `Bearer`.", schema: text },
+  "WWW-Authenticate": {
+    description: "`Bearer`, or `Signature` with the headers that are expected.",
+    schema: text
+  },
   "Accept-Encoding": { description: "`identity`, where the body was compressed.", schema: text },
   "Set-Cookie": { description: "Cookies of signing in: set, prolonged or taken back.", schema: text }
 }
@@ -427,6 +432,7 @@ export interface SystemParts {
   /** API functions that the caller may call. */
   readonly functions: readonly ApiFunction[]
   readonly forms: readonly OpenForm[]
+  readonly hooks: Hooks
   readonly basePath: string
   /** Path of the sign-in routes, or null when they are not served. */
   readonly authPath: string | null
@@ -450,6 +456,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const systemTag = freeTag(subjects, "system")
   const functionsTag = freeTag(subjects, "functions")
   const formsTag = freeTag(subjects, "forms")
+  const hooksTag = freeTag(subjects, "hooks")
   const filesTag = freeTag(subjects, "files")
   const files = filePaths(parentPath(basePath), subjects, filesTag, parts.admin)
   return {
@@ -460,6 +467,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...formPaths(parentPath(basePath), parts.forms, formsTag),
       ...savedViewPaths(parentPath(basePath), systemTag),
       ...files,
+      ...(parts.admin ? hookPaths(parentPath(basePath), parts.hooks, hooksTag) : {}),
       ...(parts.jobs && parts.admin ? jobPaths(parentPath(basePath), freeTag(subjects, "jobs")) : {}),
       ...(parts.tasks ? taskPaths(parentPath(basePath), freeTag(subjects, "tasks")) : {}),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
@@ -501,6 +509,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       { name: systemTag },
       ...(parts.functions.length === 0 ? [] : [{ name: functionsTag }]),
       ...(parts.forms.length === 0 ? [] : [{ name: formsTag }]),
+      ...(parts.admin && parts.hooks.size > 0 ? [{ name: hooksTag }] : []),
       ...(Object.keys(files).length === 0 ? [] : [{ name: filesTag }]),
       ...(authPath === null ? [] : [{ name: "sign-in" }])
     ]

@@ -7,6 +7,7 @@ import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { makerField } from "../access/versions.ts"
 import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
+import type { Hooks } from "../hook/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
 import { eventPaths } from "./openapi-events.ts"
@@ -25,6 +26,7 @@ import { type Doc, resourceSchemas, type Subject } from "./openapi-schema.ts"
 import type { SignInFeatures } from "./openapi-sign-in.ts"
 import { systemDocument } from "./openapi-system.ts"
 import { taskResponses, taskSchemas, transferPaths } from "./openapi-task.ts"
+import { uploadPaths } from "./openapi-upload.ts"
 import { permissionsOf } from "./permissions.ts"
 
 export interface OpenapiRequest {
@@ -35,6 +37,8 @@ export interface OpenapiRequest {
   readonly functions?: Functions
   /** Public forms, the same for every caller. */
   readonly forms?: readonly OpenForm[]
+  /** Hooks that other systems call; admins see them. */
+  readonly hooks?: Hooks
   /** Whether the service has a queue. */
   readonly jobs?: boolean
   /** Whether the service has bulk changes and imports. */
@@ -167,7 +171,8 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     jobs: request.jobs === true,
     tasks: request.tasks === true,
     functions: functionsOf(request),
-    forms: request.forms ?? []
+    forms: request.forms ?? [],
+    hooks: request.hooks ?? new Map()
   })
   const paths: { [path: string]: Json } = {}
   const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }
@@ -180,7 +185,12 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
   }
   for (const [name, subject] of subjects) {
     const collection = `${basePath}/${name}`
-    Object.assign(paths, resourcePaths(subject, collection), eventPaths(subject, collection, request.webhooks === true))
+    Object.assign(
+      paths,
+      resourcePaths(subject, collection),
+      uploadPaths(subject, collection),
+      eventPaths(subject, collection, request.webhooks === true)
+    )
     if (request.tasks === true) Object.assign(paths, transferPaths(subject, collection))
     Object.assign(parameters, resourceParameters(subject))
     Object.assign(schemas, resourceSchemas(subject, subjects), {

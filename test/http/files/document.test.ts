@@ -4,6 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator"
 import { describe, expect, it } from "vitest"
 import type { Answer, TestCaller } from "../../support/composed.ts"
 import type { OpenapiDoc } from "../../support/openapi.ts"
+import { announce, begun, ending, metadata, piece, pieceType, state } from "./pieces.ts"
 import { admin, ann, create, eve, onStage, pdf, type Stage, ticketFor } from "./stage.ts"
 
 const download = "/api/files/{provider}/{folder}/{file}"
@@ -39,6 +40,37 @@ onStage("the document of files", (stage) => {
       .toBeUndefined()
     const nobody: TestCaller = { id: "new", roles: [], tenant: "t1" }
     expect(Object.keys((await documentOf(stage(), nobody)).paths)).not.toContain(download)
+  })
+
+  it("says what uploads in pieces answer", async () => {
+    const doc = await documentOf(stage(), ann)
+    const collection = "/api/v1/papers:upload"
+    const each = `${collection}/{upload}`
+    expect(Object.keys((await documentOf(stage(), eve)).paths)).not.toContain(each)
+    const { service } = stage()
+    const body = pdf()
+    const begin = await announce(stage(), ann, "papers.invoice", body.length, metadata({ filename: "a.pdf" }))
+    const location = begin.headers.get("location")!
+    const other = await begun(stage(), ann, "papers.invoice", 5)
+    const answers: ReadonlyArray<readonly [path: string, method: string, status: number, answer: Answer]> = [
+      [collection, "post", 201, begin],
+      [collection, "post", 201, await announce(stage(), ann, "papers.invoice", 5, pieceType, "%PDF-")],
+      [collection, "post", 412, await announce(stage(), ann, "papers.invoice", 5, { "tus-resumable": "2" })],
+      [collection, "post", 413, await announce(stage(), ann, "papers.invoice", 1e9)],
+      [each, "head", 200, await state(stage(), ann, location)],
+      [each, "get", 409, await service.get(ann, location)],
+      [each, "patch", 409, await piece(stage(), ann, location, 3, body)],
+      [each, "patch", 204, await piece(stage(), ann, location, 0, body)],
+      [each, "get", 200, await service.get(ann, location)],
+      [each, "patch", 415, await piece(stage(), ann, other, 0, "text!")],
+      [each, "delete", 204, await ending(stage(), ann, location)],
+      [each, "delete", 404, await ending(stage(), ann, location)],
+      [each, "head", 401, await state(stage(), null, location)]
+    ]
+    for (const [path, method, status, answer] of answers) {
+      expect([method, answer.status]).toEqual([method, status])
+      described(doc, path, method, answer)
+    }
   })
 
   it("says what a download and a cleanup answer", async () => {

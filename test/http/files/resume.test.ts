@@ -97,7 +97,7 @@ onStage("uploads in pieces", (stage) => {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       "tus-version": "1.0.0",
       "tus-extension": "creation,creation-with-upload,expiration,termination",
-      "tus-max-size": "20000000"
+      "tus-max-size": "25000000"
     })
     expect((await stage().service.call(null, "OPTIONS", `${base}/papers:upload`)).status).toBe(401)
     expect((await stage().service.call(eve, "OPTIONS", `${base}/papers:upload`)).status).toBe(403)
@@ -222,7 +222,9 @@ onStage("uploads in pieces", (stage) => {
         headers: { ...pieceType, "upload-offset": "0" }
       })
       expect(without.status).toBe(412)
-      expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe("GET, HEAD, PATCH, DELETE")
+      expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe(
+        "GET, HEAD, PATCH, DELETE, OPTIONS"
+      )
       expect((await ending(stage(), ann, location)).status).toBe(204)
       expect((await ending(stage(), ann, location)).status).toBe(404)
       expect((await sent({})).status).toBe(404)
@@ -396,6 +398,24 @@ onStage("uploads in pieces", (stage) => {
     expect(held(archive).map((each) => Buffer.from(archive.files.get(each)!.bytes).toString())).toContain(
       "0123456789abcdefghijklmnopqrst"
     )
+  })
+
+  it("may be ended while a piece is on its way", async () => {
+    const { archive } = stage().storages
+    const before = [held(archive), temporary(archive)]
+    const location = await begun(stage(), ann, "papers.scan", 200_000)
+    let pulled = 0
+    const slow = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        if (++pulled > 1) return new Promise<void>(() => {})
+        controller.enqueue(new Uint8Array(100_000))
+      }
+    }, { highWaterMark: 0 })
+    const first = piece(stage(), ann, location, 0, slow)
+    await vi.waitFor(() => expect(pulled).toBe(2))
+    expect((await ending(stage(), ann, location)).status).toBe(204)
+    expect((await first).status).toBe(409)
+    expect([held(archive), temporary(archive)]).toEqual(before)
   })
 
   it("may be ended after the end: a record keeps its file, and any other goes", async () => {

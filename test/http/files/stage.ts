@@ -54,7 +54,7 @@ const papers = defineResource("papers", {
     title: f.text().filterable(),
     owner_id: f.text(),
     invoice: f.file().optional().accept(["application/pdf"]).maxSize("100 kB"),
-    scan: f.file().optional().storage("archive").externalUrls().maxSize("20 MB").derive({
+    scan: f.file().optional().storage("archive").externalUrls().maxSize("25 MB").derive({
       scan_size: fileSize(),
       scan_type: fileType(),
       scan_note: processor({ accepts: ["text/*"], run: (file) => behaviour.run(file) as never })

@@ -1,6 +1,7 @@
 /** The second factor of the user's account: set-up with a QR code, recovery codes, and turning it off. Each step needs the password. */
 
 import { type FormEvent, type ReactNode, useId, useState } from "react"
+import { encode } from "uqr"
 import { ProblemError } from "../../client/problem.ts"
 import { Field, Part, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
@@ -8,12 +9,11 @@ import { usePlaceWords, useWords } from "../place/words.ts"
 import { client } from "../shell/client.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { say } from "../shell/toasts.tsx"
-import { qrCode } from "./qr.ts"
 import { words } from "./words.ts"
 
 /** The QR code as one SVG path, so that it is sharp at every size. It is black on white in every theme, because scanners need that. */
 const Qr = ({ label, text }: { readonly text: string; readonly label: string }): ReactNode => {
-  const rows = qrCode(text)
+  const rows = encode(text, { ecc: "M", border: 0 }).data
   const path = rows.flatMap((row, y) => row.flatMap((dark, x) => dark ? [`M${x} ${y}h1v1h-1z`] : [])).join("")
   return (
     <svg
