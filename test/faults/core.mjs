@@ -280,6 +280,41 @@ export const faults = [
     tests: ["core/domain/file/link.test.ts", "test/http/files"]
   },
   {
+    rule: "a kept link ends with its period",
+    file: "core/domain/file/shown.ts",
+    old: "now >= hit.from && now < hit.until",
+    new: "now >= hit.from",
+    tests: ["core/domain/file/shown.test.ts"]
+  },
+  {
+    rule: "no cache keeps a record whose links end",
+    file: "core/app/read.ts",
+    old: "shape.ending ? { etag, \"cache-control\": \"no-store\" } : { etag }",
+    new: "{ etag }",
+    tests: ["test/files/links.test.ts"]
+  },
+  {
+    rule: "a file that is derived is written only to a record that still holds it",
+    file: "core/app/derive-files.ts",
+    old: "  if (row === null || row[0] !== text) return false\n",
+    new: "  if (row === null) return false\n",
+    tests: ["test/files/derive.test.ts"]
+  },
+  {
+    rule: "no record lists a variant that a cleanup deletes",
+    file: "core/app/derive-files.ts",
+    old: "  if (variants.length > 0 && !(yield* claimFiles(files, tx, variants))) return false\n",
+    new: "",
+    tests: ["test/files/derive.test.ts"]
+  },
+  {
+    rule: "a variant that a record lists is not deleted by the entry that was written before it",
+    file: "core/domain/file/cleanup.ts",
+    old: "    : variants.filter((variant) => listed?.has(variant) !== true)",
+    new: "    : variants",
+    tests: ["core/domain/file/link.test.ts", "test/files/derive.test.ts"]
+  },
+  {
     rule: "a ticket belongs to its user",
     file: "core/domain/file/ticket.ts",
     old: "  JSON.stringify([\"file-ticket\", id, tenant, resource, field])",
