@@ -114,17 +114,23 @@ const columnsOf = ({ field, file, model }: DeriveTarget) => {
 
 type Columns = ReturnType<typeof columnsOf>
 
+/** The texts of files in a cell. */
+const textsOf = (cell: Cell): readonly string[] => cell === null ? [] : [cell]
+
+/** A cell with another text in place of one. Null: it does not hold that one any more. */
+const withText = (cell: Cell, text: string, next: string): Cell => cell === text ? next : null
+
 const candidateOf = (
   { file, model }: DeriveTarget,
   files: Files,
   { columns, order, targets }: Columns,
-  row: Row
+  row: Row,
+  text: string
 ): Candidate | null => {
-  const text = row[order.length] ?? null
-  const stored = text === null ? null : readStored(text)
+  const stored = readStored(text)
   const provider = stored === null ? undefined : files.providers.get(stored.provider)
   const key = row.slice(0, model.key.length)
-  if (text === null || stored === null || provider === undefined || !key.every((cell) => cell !== null)) return null
+  if (stored === null || provider === undefined || !key.every((cell) => cell !== null)) return null
   // A file elsewhere than below its tenant is not served either.
   const tenant = model.tenant === null ? null : row[columns.indexOf(model.tenant)] ?? null
   if (model.tenant !== null && tenant === null) return null
@@ -179,7 +185,8 @@ const write = Effect.fnUntraced(function*(
     params: []
   }
   const row = yield* tx.lock({ model, key, where: always, columns: [field, ...targets], checks: [], bindings })
-  if (row === null || row[0] !== text) return false
+  const cell = withText(row?.[0] ?? null, text, made.text)
+  if (row === null || cell === null) return false
   const variants = made.variants.map(({ extension, name }) => ({
     provider: stored.provider,
     path: variantPath(stored.path, name, extension)
@@ -188,7 +195,7 @@ const write = Effect.fnUntraced(function*(
   const set: Array<readonly [Field, Cell]> = targets.flatMap((target, i) =>
     row[i + 1] === null ? [[target, made.cells.get(target)!] as const] : []
   )
-  if (made.text !== text) set.push([field, made.text])
+  if (made.text !== text) set.push([field, cell])
   if (set.length === 0) return false
   yield* tx.update({ model, key, set, touch: true, columns: [], checks: [], note: { of: "nothing" }, bindings })
   return true
@@ -341,7 +348,9 @@ export const derivePage = Effect.fnUntraced(function*(
   }
   const bindings = { caller: { id: "", tenant: null, roles: [] }, now: 0n, params: [] }
   const rows = yield* core.records.page({ shape, bindings, ...(after === null ? {} : { after }) })
-  const candidates = rows.flatMap((row) => candidateOf(target, files, columns, row) ?? [])
+  const candidates = rows.flatMap((row) =>
+    textsOf(row[columns.order.length] ?? null).flatMap((text) => candidateOf(target, files, columns, row, text) ?? [])
+  )
   let [failures, gaveUp] = [0, false]
   const fates = check ? [] : yield* Effect.forEach(candidates, (candidate) =>
     Effect.suspend(() =>

@@ -296,8 +296,8 @@ export const faults = [
   {
     rule: "a file that is derived is written only to a record that still holds it",
     file: "core/app/derive-files.ts",
-    old: "  if (row === null || row[0] !== text) return false\n",
-    new: "  if (row === null) return false\n",
+    old: "const withText = (cell: Cell, text: string, next: string): Cell => cell === text ? next : null",
+    new: "const withText = (cell: Cell, text: string, next: string): Cell => cell === text ? next : next",
     tests: ["test/files/derive.test.ts"]
   },
   {
