@@ -37,25 +37,25 @@ import { enqueuesItself } from "../adapters/queue/enqueue.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
 import { isSigned } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
-import { cleanup } from "../core/app/cleanup.ts"
-import type { CleanupResult } from "../core/app/cleanup.ts"
-import type { Core, NamesOf, RecordCheck } from "../core/app/core.ts"
-import { deriveTargets } from "../core/app/derive-files.ts"
-import { deriveJob, deriveJobName } from "../core/app/derive-job.ts"
-import { download } from "../core/app/download.ts"
-import { RowEstimates } from "../core/app/estimate.ts"
-import { makeForms } from "../core/app/form.ts"
-import { makeJudgements } from "../core/app/guard.ts"
-import { type HookLimits, makeHooks } from "../core/app/hook.ts"
+import type { Watching } from "../core/app/event/watch.ts"
+import { cleanup } from "../core/app/file/cleanup.ts"
+import type { CleanupResult } from "../core/app/file/cleanup.ts"
+import { deriveJob, deriveJobName } from "../core/app/file/derive-job.ts"
+import { deriveTargets } from "../core/app/file/derive.ts"
+import { download } from "../core/app/file/download.ts"
+import { makeForms } from "../core/app/form/form.ts"
+import type { Core, NamesOf, RecordCheck } from "../core/app/ground/core.ts"
+import { RowEstimates } from "../core/app/ground/estimate.ts"
+import { makeJudgements } from "../core/app/ground/guard.ts"
+import { recordsProblem } from "../core/app/ground/refusal.ts"
+import { RecentVersions } from "../core/app/ground/versions.ts"
+import { type HookLimits, makeHooks } from "../core/app/hook/hook.ts"
+import { makeQueueApp } from "../core/app/job/queue.ts"
 import { makeApp } from "../core/app/make-app.ts"
-import { makeQueueApp } from "../core/app/queue.ts"
-import { recordsProblem } from "../core/app/refusal.ts"
-import { makeSavedViewsApp } from "../core/app/saved-views.ts"
-import type { TaskParts } from "../core/app/task-parts.ts"
-import { taskJob } from "../core/app/task-run.ts"
-import { makeTasks } from "../core/app/tasks.ts"
-import { RecentVersions } from "../core/app/versions.ts"
-import type { Watching } from "../core/app/watch.ts"
+import { makeSavedViewsApp } from "../core/app/saved-view/saved-views.ts"
+import type { TaskParts } from "../core/app/task/parts.ts"
+import { taskJob } from "../core/app/task/run.ts"
+import { makeTasks } from "../core/app/task/tasks.ts"
 import { makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
@@ -328,6 +328,7 @@ export const makeService = (
     ...(more.watching === undefined ? {} : { onDrain: more.watching.close }),
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
+    jobsPaused: () => parts.jobs?.workers()?.isPaused() === true,
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
     ...(parts.maxUploads === undefined ? {} : { maxUploads: parts.maxUploads }),
     ...(parts.uploadGraceMs === undefined ? {} : { uploadGraceMs: parts.uploadGraceMs }),
@@ -438,6 +439,8 @@ const idle: Workers = {
   wake: () => {},
   wakeAll: () => {},
   drain: () => Effect.succeed({ drained: true, remaining: 0, nextDue: null }),
+  hold: () => {},
+  isPaused: () => false,
   isReady: () => true,
   stop: () => Promise.resolve()
 }

@@ -3,7 +3,7 @@
  * or hold up what disabled it.
  */
 
-import type { EventLog } from "../core/app/deliver.ts"
+import type { EventLog } from "../core/app/event/deliver.ts"
 import type { DisabledSubscription, Webhooks } from "../core/domain/declare/webhooks.ts"
 import { classOf } from "../core/domain/thrown.ts"
 

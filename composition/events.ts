@@ -8,17 +8,18 @@ import { randomUUID } from "node:crypto"
 import { makeOutbound } from "../adapters/outbound/outbound.ts"
 import { makeChanges } from "../adapters/postgres/changes.ts"
 import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makeRates } from "../adapters/postgres/rates.ts"
 import { makeWebhooks } from "../adapters/postgres/webhooks.ts"
 import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
-import type { Core, RecordCheck } from "../core/app/core.ts"
-import type { EventLog } from "../core/app/deliver.ts"
-import type { Dispatching } from "../core/app/dispatch.ts"
-import { type Dispatcher, startDispatcher } from "../core/app/dispatcher.ts"
+import type { EventLog } from "../core/app/event/deliver.ts"
+import type { Dispatching } from "../core/app/event/dispatch.ts"
+import { type Dispatcher, startDispatcher } from "../core/app/event/dispatcher.ts"
+import { deliveryJobs } from "../core/app/event/redeliver.ts"
+import { makeWatching, type Watching } from "../core/app/event/watch.ts"
+import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/event/webhooks.ts"
+import type { Core, RecordCheck } from "../core/app/ground/core.ts"
 import { functionsCore } from "../core/app/make-app.ts"
-import { deliveryJobs } from "../core/app/redeliver.ts"
-import { makeWatching, type Watching } from "../core/app/watch.ts"
-import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/webhooks.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isTextList } from "../core/domain/bag.ts"
 import { BoundedMap } from "../core/domain/bounded.ts"
@@ -96,6 +97,8 @@ const allSubscriptions = (
       const found = own.get(id)
       return found !== undefined || made === undefined ? Effect.succeed(found ?? null) : made.find(id)
     },
+    unchanged: (subscription) =>
+      made === undefined || subscription.kept === null ? Effect.succeed(true) : made.unchanged(subscription),
     rolesOf: (subscription) =>
       subscription.reader.of !== "owner"
         ? Effect.succeed([])
@@ -158,7 +161,14 @@ export const makeEvents = (options: EventsOptions): Events => {
     log: write
   }
   const dispatching: Dispatching = {
-    changes: makeChanges(postgres, compiled.models),
+    changes: makeChanges(
+      postgres,
+      compiled.models,
+      settings === null || settings.keepEventsMs === null
+        ? null
+        : { schema: settings.schema, keptMs: settings.keepEventsMs }
+    ),
+    rates: makeRates(postgres),
     queue,
     models,
     outbound,

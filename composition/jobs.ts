@@ -3,13 +3,14 @@
  * start. Nothing is connected, and no library loaded, until somebody asks for it.
  */
 
+import { hostname } from "node:os"
 import { checkSchema, findDrift, findReordered } from "../adapters/queue/check.ts"
 import { runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
 import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
 import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
 import { makeQueue } from "../adapters/queue/queue.ts"
-import { makeAttempts } from "../core/app/jobs.ts"
+import { makeAttempts } from "../core/app/job/attempt.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { defaultSchemas } from "../core/domain/declare/schemas.ts"
 import { hearsEnqueued, type JobModel, type OwnDatabase, queueSchema } from "../core/domain/job/definition.ts"
@@ -151,6 +152,7 @@ export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, sch
     const { guardLeases } = await import("./lease-guard.ts")
     workers = await startEngine({
       schema,
+      who: `${hostname().replaceAll(/\s/g, "")}:${process.pid}`,
       pool: queuePool,
       queue,
       jobs,

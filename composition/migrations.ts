@@ -7,13 +7,15 @@ import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authStatements, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
+import { keptChangesSchema } from "../adapters/postgres/changes.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import { ratesSchema } from "../adapters/postgres/rates.ts"
 import { savedViewsSchema } from "../adapters/postgres/saved-views.ts"
 import { ownSchema } from "../adapters/postgres/sql.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
 import { taskSchema } from "../adapters/postgres/tasks.ts"
-import { webhookRolesStatements, webhooksStatements } from "../adapters/postgres/webhooks.ts"
+import { webhookLimitsStatements, webhookRolesStatements, webhooksStatements } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
@@ -46,6 +48,9 @@ export interface Migration {
     | "events"
     | "webhooks"
     | "webhook_roles"
+    | "webhook_limits"
+    | "webhook_events"
+    | "rates"
     | "tasks"
     | `history_${string}`
     | `events_${string}`
@@ -186,8 +191,20 @@ export const webhookMigrations = (
     ? []
     : [
       make("webhooks", 2, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
-      make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas)
+      make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
+      make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas),
+      ...(webhooks.keepEventsMs === null
+        ? []
+        : [make("webhook_events", 1, `${keptChangesSchema(webhooks).join(";\n\n")};\n`, schemas)])
     ]
+
+/** Turns of subscriptions, where one may have a limit. */
+export const rateMigrations = (
+  { schemas = defaultSchemas, subscriptions, webhooks }: Pick<Compiled, "webhooks" | "subscriptions"> & Named
+): readonly Migration[] =>
+  webhooks === null && subscriptions.every(({ perMinute }) => perMinute === null)
+    ? []
+    : [make("rates", 1, `${ratesSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 
 /** Bulk changes and imports, where there are any. */
 export const taskMigrations = (
@@ -197,10 +214,14 @@ export const taskMigrations = (
 
 /** What follows the application's own tables and those of jobs, and is applied after them. */
 export const followingMigrations = (
-  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "hooks" | "tasks">> & Named
+  compiled:
+    & Pick<Compiled, "models" | "forms" | "subscriptions" | "webhooks">
+    & Partial<Pick<Compiled, "hooks" | "tasks">>
+    & Named
 ): readonly Migration[] => [
   ...taskMigrations(compiled),
   ...webhookMigrations(compiled),
+  ...rateMigrations(compiled),
   ...formMigrations(compiled),
   ...historyMigrations(compiled),
   ...eventMigrations(compiled)

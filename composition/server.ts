@@ -370,7 +370,7 @@ const openWatch = async (
     workers.isReady() &&
     await Effect.runPromise(Effect.matchCause(admin.postgres.ping, { onFailure: () => false, onSuccess: () => true }))
   try {
-    return { address: host, ...await openHealth(host, port, ready) }
+    return { address: host, ...await openHealth(host, port, ready, workers.isPaused) }
   } catch (error) {
     throw closedPort(error, host, port)
   }

@@ -1,7 +1,7 @@
 /** `storeFile`: files that scripts and imports store outside of any request, and the values that they write into columns for them. */
 
 import * as Effect from "effect/Effect"
-import { heldAmount } from "../core/app/room.ts"
+import { heldAmount } from "../core/app/file/room.ts"
 import { isBag } from "../core/domain/bag.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import { defaultProvider, providerVariable, readProvider, readProviderAddress } from "../core/domain/file/provider.ts"

@@ -3,19 +3,24 @@
 import { createServer } from "node:http"
 import type { Server as HttpServer } from "node:http"
 
-const answer = (response: Parameters<NonNullable<Parameters<typeof createServer>[1]>>[1], ready: boolean): void => {
+const answer = (
+  response: Parameters<NonNullable<Parameters<typeof createServer>[1]>>[1],
+  ready: boolean,
+  paused = false
+): void => {
   response.writeHead(ready ? 200 : 503, {
     "content-type": "application/json; charset=utf-8",
     "cache-control": "no-store"
   })
-  response.end(ready ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}")
+  response.end(JSON.stringify({ status: ready ? "ok" : "unavailable", ...(ready && paused ? { jobs: "paused" } : {}) }))
 }
 
 /** Whether a worker is up, for whoever watches over processes. It takes no body and tells no detail. */
 export const openHealth = (
   host: string,
   port: number,
-  ready: () => Promise<boolean>
+  ready: () => Promise<boolean>,
+  paused: () => boolean
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> =>
   new Promise((resolve, reject) => {
     const server: HttpServer = createServer(
@@ -23,8 +28,9 @@ export const openHealth = (
       (request, response) => {
         const path = request.url?.split("?", 1)[0]
         if (path === "/livez") answer(response, true)
-        else if (path === "/readyz") ready().then((yes) => answer(response, yes), () => answer(response, false))
-        else {
+        else if (path === "/readyz") {
+          ready().then((yes) => answer(response, yes, paused()), () => answer(response, false))
+        } else {
           response.writeHead(404)
           response.end()
         }

@@ -52,11 +52,11 @@ const layers = [
 ]
 
 /**
- * The floors of the domain, from the ground up. A folder of a row may import the folders of the rows before it, and the files that stand in
- * core/domain itself, which are the ground. It may import no folder of a later row and no other folder of its own row.
+ * The floors of domain and use cases, from the ground up. A folder of a row may import the folders of the rows before it, but none of a later row and no
+ * other folder of its own row. `*` stands for the files beside the folders that no row names.
  */
-const domain = "core/domain/"
-const floors = [
+const domain = [
+  "*",
   "value", // kinds, cells, instants, codes, exact numbers, JSON
   "account model", // model: compiled data, without rules
   "filter",
@@ -70,7 +70,22 @@ const floors = [
   "declare", // what people write
   "compile", // from declarations to models, or to refusals
   "meta" // the documents about the models
-].map(words)
+]
+const uses = [
+  "ground", // what every use case stands on
+  "app.ts", // the use cases as one value: types
+  "read",
+  "write",
+  "file form function hook saved-view", // parts that stand on reads and writes
+  "event", // a delivery may call a function
+  "job", // the queue shows events
+  "task",
+  "make-app.ts" // puts them together
+]
+const storeys = [{ folder: "core/domain/", floors: domain.map(words) }, {
+  folder: "core/app/",
+  floors: uses.map(words)
+}]
 
 /**
  * The packages, and the folders that may import each; the first row that fits decides. A star stands for any rest.
@@ -185,19 +200,26 @@ const textOf = (node) => {
 const targetOf = (project, path, specifier) =>
   specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : project.entries.get(specifier)
 
-/** The folder of the domain that a file stands in; "" for the ground, undefined outside of the domain. */
-const roomOf = (path) =>
-  path.startsWith(domain) ? path.slice(domain.length).split("/").slice(0, -1)[0] ?? "" : undefined
+/** The room that a file stands in, a folder or a file of its own, and its floor: -1 where the table has no place for it. Undefined where there are no floors. */
+const roomOf = (path) => {
+  const storey = storeys.find(({ folder }) => path.startsWith(folder))
+  if (storey === undefined) return undefined
+  const [first, ...rest] = path.slice(storey.folder.length).split("/")
+  const name = rest.length > 0 || storey.floors.some((row) => row.includes(first)) ? first : "*"
+  return { storey, name, floor: storey.floors.findIndex((row) => row.includes(name)) }
+}
 
-const floorOf = (room) => room === "" ? 0 : 1 + floors.findIndex((row) => row.includes(room))
-
-/** Why `path` may not import `target`, both files of the domain; undefined when it may. Tests may: nobody imports them. */
+/** Why `path` may not import `target`, both files of one house with floors; undefined when it may. Tests may: nobody imports them. */
 const floorRefusal = (path, target) => {
   const [from, to] = [roomOf(path), roomOf(target)]
-  if (from === undefined || to === undefined || from === to || isTest(path) || floorOf(to) < floorOf(from)) {
+  if (
+    from?.storey !== to?.storey || from === undefined || from.name === to.name || isTest(path) || to.floor < from.floor
+  ) {
     return undefined
   }
-  return `${from === "" ? "the ground" : from} is not above ${to}: move what both need to a floor below them`
+  return `${
+    from.name === "*" ? "the ground" : from.name
+  } is not above ${to.name}: move what both need to a floor below them`
 }
 
 /** Why `path` may not import `specifier`; undefined when it may. */
@@ -259,8 +281,8 @@ const checkFile = (project, path, text, report) => {
   const inLayers = layered.includes(stems[0])
   if (inLayers && layer === undefined) report(0, "layer", "belongs to no layer, so nothing says what it may import")
   const room = roomOf(path)
-  if (room !== undefined && room !== "" && floorOf(room) === 0) {
-    report(0, "floor", `core/domain/${room} is on no floor: give it a place in the table of floors`)
+  if (room !== undefined && room.floor === -1 && !isTest(path)) {
+    report(0, "floor", `${room.storey.folder}${room.name} is on no floor: give it a place in the table of floors`)
   }
 
   const entry = project.sources.has(path)

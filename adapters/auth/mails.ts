@@ -231,6 +231,8 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     // A mail takes a minute at most.
     timeoutMs: 120_000,
     concurrency: 4,
+    maxRunning: null,
+    rate: null,
     ordered: false,
     schedule: null
   })

@@ -82,9 +82,9 @@ export const codeBehind = (error: unknown): string | undefined => {
   return undefined
 }
 
-/** All failed jobs of a name were retried or deleted: how many, and by whom. The access line has no query, so no name. */
-export const jobsLine = (event: string, name: string, jobs: number, user: string): string =>
-  JSON.stringify({ level: "info", time: stamp(), event, name, jobs, user })
+/** All failed jobs of a name were retried or deleted, or the name was paused or resumed: how many there were, and by whom. The access line has no query, so no name. */
+export const jobsLine = (event: string, name: string, jobs: number | null, user: string): string =>
+  JSON.stringify({ level: "info", time: stamp(), event, name, ...(jobs === null ? {} : { jobs }), user })
 
 /** A rule that threw, and so denied: which, and where the error came from. */
 export const ruleLine = (resource: string, rule: string, error: unknown): string => {

@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import { json } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { announcedTooLarge, clientAddress, codingRefusal } from "./request.ts"
 import type { EdgeAnswer, EdgeRequest } from "./request.ts"

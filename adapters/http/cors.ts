@@ -3,7 +3,7 @@
  * access, and it never answers for an origin that is not on the list.
  */
 
-import type { Reply } from "../../core/app/call.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
 import type { EdgeRequest } from "./request.ts"
 
 export interface Cors {

@@ -2,8 +2,8 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { json } from "../../core/app/call.ts"
-import type { FileReply, FileRequest } from "../../core/app/download.ts"
+import type { FileReply, FileRequest } from "../../core/app/file/download.ts"
+import { json } from "../../core/app/ground/call.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { accessDenied, invalidParameter, notFound } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"

@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { FormApp } from "../../core/app/form.ts"
+import type { FormApp } from "../../core/app/form/form.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
 import { invalidParameter, notFound } from "../../core/domain/problem.ts"
 import type { Log } from "./access-log.ts"

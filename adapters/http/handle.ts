@@ -9,10 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { App } from "../../core/app/app.ts"
-import type { Accesses, Call } from "../../core/app/call.ts"
-import { OperationDefect } from "../../core/app/refusal.ts"
-import { isTraced, phase, Timing } from "../../core/app/timing.ts"
-import type { RequestFiber } from "../../core/app/timing.ts"
+import type { Accesses, Call } from "../../core/app/ground/call.ts"
+import { OperationDefect } from "../../core/app/ground/refusal.ts"
+import { isTraced, phase, Timing } from "../../core/app/ground/timing.ts"
+import type { RequestFiber } from "../../core/app/ground/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import type { UnhandledErrorHook } from "../../core/domain/declare/config.ts"
 import { tusVersion } from "../../core/domain/file/unfinished.ts"
@@ -112,6 +112,8 @@ export interface EdgeOptions {
   readonly measure?: Measure
   /** Whether the service may be sent traffic. Default yes. */
   readonly ready?: Effect.Effect<Readiness>
+  /** Whether jobs of some name are paused, as this process knows it; for `/readyz`. */
+  readonly jobsPaused?: () => boolean
   /** Answers its routes below `/api/auth`. */
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
@@ -507,7 +509,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const { request, path } = progress
     if (ended) return Effect.fail(stopping())
     if (request.target.length > maxTarget) return Effect.fail(headerTooLarge())
-    const health = healthRoute(path, progress.method, ready)
+    const health = healthRoute(path, progress.method, ready, options.jobsPaused ?? (() => false))
     if (health !== null) return health
     if (!enter(progress, working)) return Effect.fail(overloaded())
     if (cors !== null && request.method === "OPTIONS" && crossesTo(path)) {

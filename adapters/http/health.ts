@@ -4,8 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import { json } from "../../core/app/call.ts"
-import type { Reply } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
 import { Problem, problem } from "../../core/domain/problem.ts"
 import { methodNotAllowed } from "./problem.ts"
 
@@ -13,24 +13,36 @@ import { methodNotAllowed } from "./problem.ts"
 export type Readiness = boolean | "read-only" | Problem
 
 const fine = json(200, `{"status":"ok"}`)
-const reading = json(200, `{"status":"ok","database":"read-only"}`)
+const upWith = (reading: boolean, paused: boolean): Reply =>
+  json(
+    200,
+    JSON.stringify({
+      status: "ok",
+      ...(reading ? { database: "read-only" } : {}),
+      ...(paused ? { jobs: "paused" } : {})
+    })
+  )
 
 const notReady = (): Problem => problem("unavailable", "The service is not ready.", {}, { "retry-after": "5" })
 
-const readyReply = (ready: Readiness): Effect.Effect<Reply, Problem> =>
+const readyReply = (ready: Readiness, paused: boolean): Effect.Effect<Reply, Problem> =>
   ready instanceof Problem
     ? Effect.fail(ready)
     : ready === false
     ? Effect.fail(notReady())
-    : Effect.succeed(ready === true ? fine : reading)
+    : Effect.succeed(upWith(ready === "read-only", paused))
 
-/** The answer when the path is a health path, else null. `method` has HEAD turned into GET already. */
+/**
+ * The answer when the path is a health path, else null. `method` has HEAD turned into GET already. `paused`: whether jobs of some name are; that is no reason
+ * to send no traffic.
+ */
 export const healthRoute = (
   path: string,
   method: string,
-  ready: Effect.Effect<Readiness>
+  ready: Effect.Effect<Readiness>,
+  paused: () => boolean
 ): Effect.Effect<Reply, Problem> | null => {
   if (path !== "/livez" && path !== "/readyz") return null
   if (method !== "GET") return Effect.fail(methodNotAllowed("GET, HEAD"))
-  return path === "/livez" ? Effect.succeed(fine) : Effect.flatMap(ready, readyReply)
+  return path === "/livez" ? Effect.succeed(fine) : Effect.flatMap(ready, (is) => readyReply(is, paused()))
 }

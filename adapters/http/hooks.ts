@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { HookApp } from "../../core/app/hook.ts"
+import type { HookApp } from "../../core/app/hook/hook.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
 import { largestBody } from "../../core/domain/hook/declaration.ts"
 import { invalidParameter, notFound } from "../../core/domain/problem.ts"

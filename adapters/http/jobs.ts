@@ -2,8 +2,8 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Reply } from "../../core/app/call.ts"
-import type { QueueApp } from "../../core/app/queue.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
+import type { QueueApp } from "../../core/app/job/queue.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { notFound } from "../../core/domain/problem.ts"
@@ -21,12 +21,18 @@ type Methods = { readonly [method: string]: (caller: Caller, query: Pairs) => An
 /** What stands at the rest of a path behind `/api/jobs`; null: nothing. */
 const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === "") return { GET: app.list }
+  if (rest === ":pause") return { POST: app.pause }
+  if (rest === ":resume") return { POST: app.resume }
   if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
   if (rest === "/failed:retry") return { POST: app.retryAll }
+  if (rest === "/running") return { GET: app.running }
   if (rest === "/pending") return { GET: app.pending }
-  const [, list, segment, verb] = /^\/(failed|pending)\/([^/:]+)(:[a-z]+)?$/.exec(rest) ?? []
+  const [, list, segment, verb] = /^\/(failed|pending|running)\/([^/:]+)(:[a-z]+)?$/.exec(rest) ?? []
   const id = segment === undefined ? null : decodePercent(segment)
   if (id === null) return null
+  if (list === "running") {
+    return verb === undefined ? { GET: (caller, query) => app.runningJob(caller, id, query) } : null
+  }
   if (list === "pending") {
     if (verb === ":run") return { POST: (caller, query) => app.hurry(caller, id, query) }
     return verb === undefined

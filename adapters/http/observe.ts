@@ -1,11 +1,11 @@
 /**
  * What a request shows of itself while it runs: its phases for `Server-Timing` and its server span. Both are off unless asked for; the
- * numbers come from `core/app/timing.ts` and are never computed twice.
+ * numbers come from `core/app/ground/timing.ts` and are never computed twice.
  */
 
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import type { TimingRecorder } from "../../core/app/timing.ts"
+import type { TimingRecorder } from "../../core/app/ground/timing.ts"
 import type { EdgeReply, EdgeRequest } from "./request.ts"
 
 /** A recorder that can print itself as a `Server-Timing` value; phases that ran more than once are summed. */

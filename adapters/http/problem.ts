@@ -3,7 +3,7 @@
  * never became a request get a bare document of the same shape. It adds no detail of its own to a defect.
  */
 
-import type { Reply } from "../../core/app/call.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
 import { problem, problemDocument, problemKinds } from "../../core/domain/problem.ts"
 import type { Problem, ProblemMembers } from "../../core/domain/problem.ts"
 import type { TokensError } from "../../core/ports/tokens.ts"

@@ -5,7 +5,7 @@
 
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Reply } from "../../core/app/call.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
 import { invalidParameter, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"

@@ -6,9 +6,9 @@
 import type * as Effect from "effect/Effect"
 import { taskVerbs } from "../../core/app/app.ts"
 import type { App, TaskVerb } from "../../core/app/app.ts"
-import type { Call, Incoming, Reply } from "../../core/app/call.ts"
+import type { Call, Incoming, Reply } from "../../core/app/ground/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
-import { webhookVerbs } from "../../core/domain/declare/webhooks.ts"
+import { webhookBodies, webhookVerbs } from "../../core/domain/declare/webhooks.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 
@@ -116,7 +116,11 @@ const recordVerbs: ReadonlyMap<string, Methods> = new Map([
 /** Verbs that an extension adds to its own resources: to all others the word is part of a key. */
 const extensionVerb = (resource: string, word: string): Methods | undefined =>
   Object.hasOwn(webhookVerbs, resource) && webhookVerbs[resource]!.includes(word)
-    ? methods({ POST: reads((app, call, at) => app.verb(call, at.resource, at.key, word)) })
+    ? methods({
+      POST: webhookBodies.has(word)
+        ? takesBody((app, call, at, body) => app.verb(call, at.resource, at.key, word, body))
+        : reads((app, call, at) => app.verb(call, at.resource, at.key, word, null))
+    })
     : undefined
 
 const systemRoutes: ReadonlyMap<string, Route> = new Map([

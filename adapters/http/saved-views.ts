@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { SavedViewsApp } from "../../core/app/saved-views.ts"
+import type { SavedViewsApp } from "../../core/app/saved-view/saved-views.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { invalidParameter, notFound } from "../../core/domain/problem.ts"

@@ -12,7 +12,7 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import { capturedTables } from "./capture.ts"
 import type { Postgres, Session } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { arrayLiteral, ownSchema, timestampFromText } from "./sql.ts"
+import { arrayLiteral, identifier, ownSchema, timestampFromText } from "./sql.ts"
 import { type Fate, makeHandle } from "./transaction.ts"
 
 type Rows = ReadonlyArray<ReadonlyArray<string | null>>
@@ -27,8 +27,37 @@ const watchedMinutes = 12
 const columns =
   "c.sequence::text, c.transaction::text, c.at::text, c.relation, c.operation, c.before::text, c.after::text, c.actor::text"
 
+/** How often and how many at once kept changes that have become too old are removed. */
+const mostForgotten = 20_000
+
+/** Where changes are kept after their dispatch, and for how long. */
+export interface KeepingChanges {
+  readonly schema: string
+  readonly keptMs: number
+}
+
+/** The table of kept changes, safe to make again. */
+export const keptChangesSchema = ({ schema }: Pick<KeepingChanges, "schema">): readonly string[] => {
+  const s = identifier(schema)
+  return [
+    `create schema if not exists ${s}`,
+    `create table if not exists ${s}.events (
+  sequence bigint not null,
+  transaction xid8 not null,
+  at timestamptz not null,
+  relation text not null,
+  operation text not null,
+  before jsonb,
+  after jsonb,
+  actor jsonb,
+  primary key (at, sequence)
+)`
+  ]
+}
+
 /** The statements of the port, for a schema's name as SQL. */
-const statementsIn = (s: string) => {
+const statementsIn = (s: string, keeping: KeepingChanges | null) => {
+  const events = keeping === null ? "" : `${identifier(keeping.schema)}.events`
   const takeSql = `with lease as (
   insert into ${s}.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
   on conflict (id) do update set holder = excluded.holder, until = excluded.until
@@ -51,7 +80,12 @@ select ${columns} from lease left join (
   insert into ${s}.recent_change (sequence, transaction, at, relation, operation, before, after, actor)
   select g.* from gone g join ${s}.watched w on w.relation = g.relation and w.until > now()
   where g.operation <> 'truncate' order by g.sequence
-)
+)${
+    // A sequence that was set back gives a number again, at another time.
+    keeping === null ? "" : `, again as (
+  insert into ${events} (sequence, transaction, at, relation, operation, before, after, actor)
+  select g.* from gone g where g.operation <> 'truncate' on conflict do nothing
+)`}
 select count(*)::text from gone`
 
   const sinceSql = `select c.position::text, ${columns} from ${s}.recent_change c
@@ -65,13 +99,39 @@ on conflict (relation) do update set until = excluded.until`
   delete from ${s}.watched where until < now()
 ) delete from ${s}.recent_change where seen_at < now() - interval '${keptMinutes} minutes'`
 
-  return { forgetSql, settleSql, sinceSql, takeSql, watchSql }
+  const keptSql = `select ${columns} from (
+  select * from (
+    select f.*, sum(coalesce(pg_column_size(f.before), 0) + coalesce(pg_column_size(f.after), 0))
+      over (order by f.at, f.sequence rows between unbounded preceding and 1 preceding) as ahead
+    from (
+      select * from ${events} e where e.at >= $1::timestamptz and e.at < $2::timestamptz
+        and (e.at, e.sequence) > (coalesce($3::timestamptz, '-infinity'), coalesce($4::bigint, 0))
+      order by e.at, e.sequence limit $5
+    ) f
+  ) w where coalesce(w.ahead, 0) < ${mostBytes}
+) c order by c.at, c.sequence`
+
+  const keptSinceSql = `select min(at)::text from ${events}`
+
+  const outdatedSql = `delete from ${events} where (at, sequence) in (
+  select at, sequence from ${events} where at < now() - interval '${keeping?.keptMs ?? 0} milliseconds'
+  order by at, sequence limit ${mostForgotten} for update skip locked
+) returning 1`
+
+  return { keptSinceSql, keptSql, outdatedSql, forgetSql, settleSql, sinceSql, takeSql, watchSql }
 }
 
 /** The port on given connections, for the tables whose changes are captured. */
-export const makeChanges = (postgres: Postgres, models: Models): ChangesService => {
+export const makeChanges = (
+  postgres: Postgres,
+  models: Models,
+  keeping: KeepingChanges | null = null
+): ChangesService => {
   const s = ownSchema(postgres.schemas.service)
-  const { forgetSql, settleSql, sinceSql, takeSql, watchSql } = statementsIn(s)
+  const { forgetSql, keptSinceSql, keptSql, outdatedSql, settleSql, sinceSql, takeSql, watchSql } = statementsIn(
+    s,
+    keeping
+  )
   const timestamps = new Map(
     capturedTables(models).map(({ columns: all, relation }) => [
       relation,
@@ -142,6 +202,20 @@ export const makeChanges = (postgres: Postgres, models: Models): ChangesService 
         read(sinceSql, [arrayLiteral(relations), position, String(limit)]),
         (rows) => rows.map(([at, ...change]) => ({ position: at!, change: changeOf(change) }))
       ),
-    forget: Effect.asVoid(write(forgetSql))
+    keptSince: keeping === null ? Effect.succeed(null) : Effect.map(
+      read(keptSinceSql),
+      ([row]) => row?.[0] == null ? null : timestampFromText(row[0])
+    ),
+    kept: ({ after, since, until }, limit) =>
+      keeping === null ? Effect.succeed([]) : Effect.map(
+        read(keptSql, [since, until, after?.at ?? null, after?.sequence ?? null, String(limit)]),
+        (rows) => rows.map(changeOf)
+      ),
+    forget: Effect.gen(function*() {
+      yield* write(forgetSql)
+      if (keeping === null) return
+      // Many may have been captured since the last time.
+      while ((yield* write(outdatedSql)).length === mostForgotten);
+    })
   }
 }

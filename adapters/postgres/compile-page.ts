@@ -13,7 +13,8 @@ import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
-export const textColumn = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
+export const textColumn = (alias: string, field: Field): string =>
+  field.kind === "list" ? `to_json(${columnOf(alias, field)})::text` : `${columnOf(alias, field)}::text`
 
 /** What `hashedText` writes of a field, as arguments of `concat`, to which null is an empty text. */
 const hashedCell = (field: Field): string => {

@@ -169,7 +169,7 @@ const insertSql = (
   const names = fields.length + stamps.length === 0 ? [model.key[0]!] : [...fields, ...stamps]
   const tuples: string[] = []
   for (let row = 0; row < rows; row++) {
-    const cells = fields.map((_, i) => writer.given(row * fields.length + i))
+    const cells = fields.map((field, i) => writer.value(field, row * fields.length + i))
     tuples.push(names.length > cells.length + times.length ? "(default)" : `(${[...cells, ...times].join(", ")})`)
   }
   const into = names.map((field) => identifier(field.column)).join(", ")
@@ -239,7 +239,7 @@ export const updateStatement = (
     const where = versionSql(model, stamped ? key.length + fields.length : null, writer)
     const note = tells ? writer.given(key.length + fields.length + (stamped ? 1 : 0)) : null
     const cells = writeAnswerSql(model, answer, note, writer)
-    const values = fields.map((_, i) => writer.given(key.length + i))
+    const values = fields.map((field, i) => writer.value(field, key.length + i))
     return updateSql(model, fields, values, step, null, where, cells)
   })
 }
@@ -295,13 +295,13 @@ export const updateAllStatement = (
   // The first row gives the list the types of the columns. No key is null, so it finds nothing.
   const tuples = [`(${each.map((field) => `(null::${tableOf(model)}).${identifier(field.column)}`).join(", ")})`]
   for (let row = 0; row < rows; row++) {
-    tuples.push(`(${each.map((_, i) => writer.given(row * each.length + i)).join(", ")})`)
+    tuples.push(`(${each.map((field, i) => writer.value(field, row * each.length + i)).join(", ")})`)
   }
   const from = `(values ${tuples.join(", ")}) given (${each.map((_, i) => `c${i}`).join(", ")})`
   let shared = rows * each.length
   const values = fields.map((field) => {
     const at = own.indexOf(field)
-    return at < 0 ? writer.given(shared++) : `given.c${model.key.length + at}`
+    return at < 0 ? writer.value(field, shared++) : `given.c${model.key.length + at}`
   })
   const where = keysSql(model, model.key.map((field, i) => `${columnOf("t", field)} = given.c${i}`), writer)
   const answer: WriteAnswer = { columns: [...model.key, ...columns], checks, must: null }

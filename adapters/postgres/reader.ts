@@ -237,13 +237,15 @@ export abstract class Reader implements RecordsReader {
   holding(
     { field, model, texts }: Parameters<RecordsReader["holding"]>[0]
   ): Effect.Effect<readonly string[], RecordsError> {
-    const whole = `${identifier(field.column)}::text`
+    const column = identifier(field.column)
+    const [from, text] = field.kind === "list"
+      ? [`${tableOf(model)} t, unnest(t.${column}) element`, "element"]
+      : [tableOf(model), column]
+    const whole = `${text}::text`
     const plain = `split_part(${whole}, '?', 1)`
     return Effect.map(
       this.run(
-        `select distinct ${whole} from ${
-          tableOf(model)
-        } where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
+        `select distinct ${whole} from ${from} where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
         [JSON.stringify(texts)],
         once
       ),

@@ -7,7 +7,8 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
-import type { Cell } from "../../core/domain/value/kind.ts"
+import type { Cell, Json } from "../../core/domain/value/kind.ts"
+import { elementsOf } from "../../core/domain/value/list.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
@@ -43,6 +44,8 @@ export type Source =
   | { readonly of: "operands"; readonly operands: readonly Operand[]; readonly field: Field }
   /** The cell at this index of those that a run is given: a position, a key, values to write. Null stays null. */
   | { readonly of: "given"; readonly index: number }
+  /** The same of a list, as an array literal. */
+  | { readonly of: "given list"; readonly index: number }
   | { readonly of: "offset" }
   /** Who writes, as captured changes keep it: JSON of id and roles. */
   | { readonly of: "actor" }
@@ -104,6 +107,11 @@ export class Writer {
     return this.add({ of: "given", index })
   }
 
+  /** The value to write to a field. */
+  value(field: Field, index: number): string {
+    return field.kind === "list" ? this.add({ of: "given list", index }) : this.given(index)
+  }
+
   finish(sql: string): Statement {
     const stable = this.stable && sql.length <= longestPrepared
     return { sql, sources: this.sources, stable, regex: this.regex, trigram: this.trigram }
@@ -157,6 +165,10 @@ const valueOf = (source: Source, values: Values): Cell => {
       return arrayLiteral(source.operands.map((operand) => operandCell(operand, source.field, values.bindings)))
     case "given":
       return values.given[source.index] ?? null
+    case "given list": {
+      const cell = values.given[source.index] ?? null
+      return cell === null ? null : literalOf(elementsOf(cell))
+    }
     case "offset":
       return String(values.offset)
     case "actor":
@@ -172,13 +184,23 @@ const actorOf = (caller: Bindings["caller"]): string => {
   return text
 }
 
+/** A list's cell as an array literal. Arrays in arrays, which no body gives, come from the database and return to a history. */
+const literalOf = (elements: readonly Json[]): string =>
+  `{${
+    elements.map((element) =>
+      Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element as Cell)
+    ).join(",")
+  }}`
+
+const elementLiteral = (cell: Cell): string =>
+  cell === null ? "NULL" : `"${cell.replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
+
 /** PostgreSQL's array input syntax. */
 export const arrayLiteral = (cells: readonly Cell[]): string => {
   let text = "{"
   for (let i = 0; i < cells.length; i++) {
-    const cell = cells[i]!
     if (i > 0) text += ","
-    text += cell === null ? "NULL" : `"${cell.replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
+    text += elementLiteral(cells[i]!)
   }
   return text + "}"
 }

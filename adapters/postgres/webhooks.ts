@@ -7,7 +7,7 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { identifier, ownSchema } from "./sql.ts"
+import { arrayLiteral, identifier, ownSchema } from "./sql.ts"
 
 /** Days without a success after which a subscription is disabled, days that attempts are kept, hours that an old secret is valid. */
 const failingDays = 3
@@ -19,6 +19,11 @@ export const madePrefix = "made:"
 
 /** Whether nothing has succeeded for too long. After the statement that notes the first failure, it is not so. */
 const overdue = `coalesce(failing_since <= now() - interval '${failingDays} days', false)`
+
+/**
+ * A text of a subscription that is another one after every change: the transaction that wrote the row, and its place. A previous secret ends without a write.
+ */
+const stampOf = "xmin::text || ctid::text || coalesce(previous_until > now(), false)::text"
 
 /** The time of the next version. */
 const later = "greatest(clock_timestamp(), updated_at + interval '1 microsecond')"
@@ -136,6 +141,15 @@ $webhooks$`,
   ]
 }
 
+/** What came after that: limits and retries of a subscription's own. */
+export const webhookLimitsStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
+  const s = identifier(schema)
+  return [
+    `alter table ${s}.subscriptions add column if not exists max_per_minute integer`,
+    `alter table ${s}.subscriptions add column if not exists retry_steps jsonb`
+  ]
+}
+
 /** The port on given connections. */
 export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "schema">): WebhooksService => {
   const jobs = ownSchema(postgres.schemas.jobs)
@@ -147,8 +161,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   ): Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, RecordsError> =>
     postgres.transaction((session) => Effect.catch(session.run(sql, params, true), refuse), true)
   const columns =
-    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text, secret,
-  case when previous_until > now() then previous_secret end, (failing_since is not null)::text`
+    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text,
+  max_per_minute::text, retry_steps::text, secret, case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
   const rolesOf = (text: string | null | undefined): readonly string[] | null =>
     text == null ? null : JSON.parse(text) as readonly string[]
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
@@ -165,9 +179,12 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       tenant,
       owner,
       roles,
+      perMinute,
+      waits,
       secret,
       previous,
-      failing
+      failing,
+      stamp
     ] = row
     return {
       id: id!,
@@ -183,9 +200,12 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       tenant: tenant === "" ? null : tenant ?? null,
       owner: owner!,
       roles: rolesOf(roles),
+      perMinute: perMinute == null ? null : Number(perMinute),
+      waits: waits ?? null,
       secret: secret ?? null,
       previous: previous ?? null,
-      failing: failing === "true"
+      failing: failing === "true",
+      stamp: stamp!
     }
   }
   const disabledNow = ([row]: ReadonlyArray<ReadonlyArray<string | null>>): DisabledNow | null => {
@@ -197,6 +217,17 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       read(`select ${columns} from ${s}.subscriptions order by id limit 10000`),
       (rows) => rows.map(kept)
     ),
+    stamp: Effect.map(
+      read(
+        `select count(*)::text || ' ' || coalesce(sum(hashtextextended(${stampOf}, id)), 0)::text from ${s}.subscriptions`
+      ),
+      ([row]) => row![0]!
+    ),
+    stamps: (ids) =>
+      Effect.map(
+        read(`select id::text, ${stampOf} from ${s}.subscriptions where id = any($1::bigint[])`, [arrayLiteral(ids)]),
+        (rows) => new Map(rows.map(([id, stamp]) => [id!, stamp!]))
+      ),
     find: (id) =>
       Effect.map(
         read(`select ${columns} from ${s}.subscriptions where id = $1::bigint`, [id]),
@@ -259,12 +290,28 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     resend: (chosen) =>
       Effect.map(
         write(
+          // The view shows no times of events. An ordered job is of the time of its first one.
           `select coalesce(sum(${jobs}._retry(d.id, null)), 0)::text from ${s}.deliveries d where d.state = 'failed' and ${
             "subscription" in chosen ? "d.subscription_id" : "d.id"
-          } = $1::bigint`,
-          ["subscription" in chosen ? chosen.subscription : chosen.delivery]
+          } = $1::bigint and ($2::timestamptz is null or exists (
+            select from ${jobs}._private_jobs j where j.id = d.id
+              and coalesce(j.payload#>>'{change,at}', j.payload#>>'{events,0,change,at}')::timestamptz >= $2::timestamptz
+              and coalesce(j.payload#>>'{change,at}', j.payload#>>'{events,0,change,at}')::timestamptz < $3::timestamptz
+          ))`,
+          "subscription" in chosen
+            ? [chosen.subscription, chosen.range?.since ?? null, chosen.range?.until ?? null]
+            : [chosen.delivery, null, null]
         ),
         ([row]) => Number(row?.[0] ?? 0)
+      ),
+    replaying: (id) =>
+      Effect.map(
+        read(
+          `select exists (select from ${jobs}._private_jobs j join ${jobs}._private_tasks t on t.id = j.task_id
+          where t.identifier = 'webhooks.replay' and j.attempts < j.max_attempts and j.payload->>'subscription' = '${madePrefix}' || $1)::text`,
+          [id]
+        ),
+        ([row]) => row?.[0] === "true"
       ),
     log: (id, result) =>
       Effect.asVoid(write(

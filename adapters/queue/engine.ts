@@ -20,6 +20,7 @@ import {
   readOnlyWaitMs,
   shutdownGraceMs
 } from "../../core/domain/job/definition.ts"
+import { apartUs } from "../../core/domain/job/rate.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
 import { checkSchema } from "./check.ts"
@@ -27,6 +28,7 @@ import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } f
 import type { Fetched, JobLog } from "./fetched.ts"
 import { Lane, nothing } from "./lane.ts"
 import { Leases, type OpenGuard } from "./lease.ts"
+import { Progresses } from "./progress.ts"
 import { ownSchema } from "./sql.ts"
 
 export interface EngineOptions {
@@ -39,6 +41,8 @@ export interface EngineOptions {
   readonly log: JobLog
   /** Counts of the queues, each minute. */
   readonly counted?: (counts: readonly JobCounts[]) => void
+  /** Which process this is, for people; without spaces. */
+  readonly who?: string
   readonly pollMs?: number
   readonly graceMs?: number
   /** Default `choreMs`. */
@@ -95,10 +99,12 @@ from dead where jobs.id = dead.id and dead.ended and jobs.locked_at < now() - in
     `update ${s}._private_jobs set run_at = $4::timestamptz, attempts = attempts - case when $5::boolean then 0 else 1 end where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
 
   const pendingSql =
-    `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
-where t.identifier = any($1::text[]) and (j.locked_at is not null or (j.is_available and j.run_at <= now()))`
+    `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id join ${s}.definitions d on d.task_id = t.id
+where t.identifier = any($1::text[]) and (j.locked_at is not null or (d.paused_at is null and j.is_available and j.run_at <= now()))`
 
-  return { completeSql, failSql, fatalSql, freeDeadSql, pendingSql, retryAtSql }
+  const pausedSql = `select task_id from ${s}.definitions where paused_at is not null`
+
+  return { completeSql, failSql, fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql }
 }
 
 /** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
@@ -144,6 +150,7 @@ class Engine {
   readonly #fails: RegExp
   readonly leases: Leases
   readonly pollMs: number
+  readonly who: string
   readonly log: JobLog
   stopping = false
   /** No statement is sent any more. */
@@ -159,6 +166,7 @@ class Engine {
     this.#completes = completes(this.schema)
     this.#fails = fails(this.schema)
     this.pollMs = options.pollMs ?? usualPollMs
+    this.who = options.who === undefined ? "" : `${options.who} `
     this.log = options.log
     this.#pool = options.pool
     this.leases = new Leases({
@@ -202,8 +210,8 @@ class Engine {
       if (!this.ended && rowCount !== ids.length) {
         this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
       }
-      // The next jobs of the groups are due now.
-      if (lane.job.ordered) lane.wake(ids.length)
+      // The next jobs of the groups are due now, and others of a limited name may begin.
+      if (lane.job.ordered || lane.job.maxRunning !== null) lane.wake(ids.length)
       return { rows: [], rowCount }
     } finally {
       this.leases.release(done.filter((row) => row !== undefined))
@@ -218,7 +226,7 @@ class Engine {
   }
 
   /** Fails one try, as the library asks for it: its job may have been tried again by this very pool, if the process had lost it. */
-  async fail(specs: string): Promise<Rows> {
+  async fail(lane: Lane, specs: string): Promise<Rows> {
     for (
       const { jobId, message } of JSON.parse(specs) as ReadonlyArray<
         { readonly jobId: string; readonly message: string }
@@ -232,6 +240,7 @@ class Engine {
       const { attempt, row } = failed
       try {
         await this.run(this.statements.failSql, [row.id, row.locked_by, attempt, message])
+        if (lane.job.maxRunning !== null) lane.wake(1)
       } finally {
         this.leases.release([row])
       }
@@ -245,7 +254,7 @@ class Engine {
       const { text, values = [] } = typeof asked === "string" ? { text: asked, values: more ?? [] } : asked
       if (fetches.test(text)) return lane.fetch(String(values[0]))
       if (this.#completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
-      if (this.#fails.test(text)) return this.fail(String(values[1]))
+      if (this.#fails.test(text)) return this.fail(lane, String(values[1]))
       return this.run(text, values)
     }
     const client = { query, release: () => {} }
@@ -269,8 +278,15 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const { Logger, runTaskList } = await import("graphile-worker")
   const engine = new Engine(options)
   const s = ownSchema(engine.schema)
-  const { fatalSql, freeDeadSql, pendingSql, retryAtSql } = engine.statements
+  const { fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
+  const progresses = new Progresses({
+    s,
+    run: (sql, params) => runOn(pool, sql, params),
+    holds: (row) => engine.leases.holds(row),
+    timers,
+    log
+  })
   /** What ends each running try. */
   const tries = new Set<Try>()
   const graceMs = options.graceMs ?? shutdownGraceMs
@@ -278,8 +294,10 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const define = async ({
     maxAttempts,
     maxRetryDelayMs,
+    maxRunning,
     name,
     ordered,
+    rate,
     retryDelayMs,
     retryStepsMs,
     schedule,
@@ -287,7 +305,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   }: JobModel): Promise<void> => {
     await runOn(
       pool,
-      `select ${s}._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text)`,
+      `select ${s}._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text, $9::integer, $10::interval, $11::integer)`,
       [
         name,
         ordered,
@@ -296,7 +314,10 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
         interval(maxRetryDelayMs),
         retryStepsMs?.map(interval) ?? null,
         interval(timeoutMs),
-        schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`
+        schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`,
+        maxRunning,
+        rate === null ? null : `${apartUs(rate)} microseconds`,
+        rate?.burst ?? null
       ]
     )
   }
@@ -392,7 +413,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
           attempt: row.attempts,
           maxAttempts: row.max_attempts,
           onStop: running.onStop,
-          timers
+          timers,
+          progress: (progress) => progresses.tell(row, progress)
         })
         lane.took(performance.now() - begun)
         if (outcome.of === "failed") counts = outcome.counts || outcome.fatal || outcome.retryAt === null
@@ -457,6 +479,11 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       for (const lane of lanes.values()) lane.wake(1)
     }
   }
+  const findPaused = async (): Promise<void> => {
+    const { rows } = await runOn(pool, pausedSql)
+    const paused = new Set(rows.map((row) => Number(row["task_id"])))
+    for (const lane of lanes.values()) lane.isPaused = paused.has(lane.taskId)
+  }
   const claim = async (chore: string, since: string): Promise<boolean> => {
     const { rows } = await runOn(pool, `select ${s}._claim($1::text, $2::interval) as mine`, [chore, since])
     return rows[0]?.["mine"] === true
@@ -470,6 +497,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       return
     }
     await freeDead()
+    await findPaused()
     if (await claim("minute", interval(every * 0.9))) {
       await settleSchedules()
       const counts = await Effect.runPromise(queue.counts)
@@ -527,6 +555,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     await choring
     await Promise.race([Promise.all(handed), sleep(1_000, undefined, { ref: false })])
     engine.ended = true
+    progresses.stop()
     await engine.leases.stop()
   }
 
@@ -562,6 +591,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       for (const lane of lanes.values()) lane.wake(1)
     },
     drain: (milliseconds) => Effect.tryPromise({ try: () => drain(milliseconds), catch: queueError }),
+    hold: (name, paused) => lanes.get(name)?.hold(paused),
+    isPaused: () => [...lanes.values()].some((lane) => lane.isPaused),
     isReady: () => !engine.stopping,
     stop
   }

@@ -103,6 +103,11 @@ export class Leases {
     return true
   }
 
+  /** Whether a job is this process's own, and neither completed, failed nor returned yet. */
+  holds(row: Fetched): boolean {
+    return this.#held.get(row)?.leaving === false
+  }
+
   /** The statement that completes, fails or returns a job is about to be sent. False: another worker has got the job. */
   leave(row: Fetched): boolean {
     const held = this.#held.get(row)

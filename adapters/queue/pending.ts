@@ -88,26 +88,28 @@ export const makePending = (
   const run = (sql: string, params: readonly unknown[]) =>
     Effect.tryPromise({ try: () => runOn(pool, sql, params), catch: queueError })
 
-  /** Makes the run after one that is about to be removed: a schedule has a next run at any time. */
-  const planNext = Effect.fnUntraced(function*(id: string): Effect.fn.Return<void, QueueError> {
-    const [row] = (yield* run(statements.planned, [id])).rows
-    if (row === undefined || row["schedule"] === null) return
-    // As workers write it: the pattern, and its time zone behind the last space.
-    const [, pattern = "", zone = ""] = /^(.*) (\S+)$/.exec(row["schedule"] as string) ?? []
-    const schedule = readSchedule(pattern, zone)
-    // Its worker knows a pattern that this version does not.
-    if (Result.isFailure(schedule)) return
-    const after = Math.max((row["run_at"] as Date).getTime(), (row["now"] as Date).getTime())
-    const next = schedule.success.next(new Date(after))
-    if (next === null) return
-    const name = String(row["name"])
-    yield* run(`select ${s}._enqueue_run($1::text, $2::bigint, $3::timestamptz, $4::integer)`, [
-      name,
-      runId(name, next),
-      next.toISOString(),
-      row["max_attempts"]
-    ])
-  })
+  /** What makes the run after one that is about to be removed, as often as it is run: a schedule has a next run at any time. */
+  const planNext = Effect.fnUntraced(
+    function*(id: string): Effect.fn.Return<Effect.Effect<unknown, QueueError>, QueueError> {
+      const [row] = (yield* run(statements.planned, [id])).rows
+      if (row === undefined || row["schedule"] === null) return Effect.void
+      // As workers write it: the pattern, and its time zone behind the last space.
+      const [, pattern = "", zone = ""] = /^(.*) (\S+)$/.exec(row["schedule"] as string) ?? []
+      const schedule = readSchedule(pattern, zone)
+      // Its worker knows a pattern that this version does not.
+      if (Result.isFailure(schedule)) return Effect.void
+      const after = Math.max((row["run_at"] as Date).getTime(), (row["now"] as Date).getTime())
+      const next = schedule.success.next(new Date(after))
+      if (next === null) return Effect.void
+      const name = String(row["name"])
+      return run(`select ${s}._enqueue_run($1::text, $2::bigint, $3::timestamptz, $4::integer)`, [
+        name,
+        runId(name, next),
+        next.toISOString(),
+        row["max_attempts"]
+      ])
+    }
+  )
 
   return {
     pending: (page) =>
@@ -154,9 +156,14 @@ export const makePending = (
     }),
     withdraw: Effect.fnUntraced(function*(id) {
       if (!isId(id)) return false
-      if (id.startsWith("-")) yield* planNext(id)
+      const next = id.startsWith("-") ? yield* planNext(id) : Effect.void
+      yield* next
       const [row] = (yield* run(statements.withdraw, [id])).rows
-      if (row?.["gone"] === true) return true
+      if (row?.["gone"] === true) {
+        // A paused name makes no run while one is due.
+        yield* next
+        return true
+      }
       if (row?.["seen"] === true) return yield* Effect.fail(conflict)
       return false
     })

@@ -8,6 +8,7 @@ import type { Chosen, QueueService } from "../../core/ports/queue.ts"
 import { type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
 import { makePending } from "./pending.ts"
+import { makeRunning } from "./running.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 // Runs of schedules are the jobs with negative ids; those that were cancelled before they began have had no attempt.
@@ -15,8 +16,10 @@ const countsSql = (s: string): string =>
   `select c.name, waiting::text, running::text, retrying::text, failed::text,
   (completed - coalesce(u.count, 0))::text as completed, ${instant("next_due")} as next_due, ${
     instant("oldest_due")
-  } as oldest_due, ${instant("n.at")} as next_run, ${instant("l.at")} as last_run, l.state as last_state
-from ${s}._counts() c join ${s}._private_tasks t on t.identifier = c.name
+  } as oldest_due, ${instant("n.at")} as next_run, ${instant("l.at")} as last_run, l.state as last_state, ${
+    instant("d.paused_at")
+  } as paused_at
+from ${s}._counts() c join ${s}._private_tasks t on t.identifier = c.name left join ${s}.definitions d on d.task_id = t.id
 left join (select task_id, min(run_at) as at from ${s}._private_jobs where id < 0 and attempts = 0 and locked_at is null group by task_id) n
   on n.task_id = t.id
 left join (select task_id, count(*) from ${s}.completed where id < 0 and attempts = 0 group by task_id) u on u.task_id = t.id
@@ -85,7 +88,8 @@ export const makeQueue = (
         nextRun: row["next_run"] as string | null,
         lastRun: row["last_run"] === null
           ? null
-          : { at: row["last_run"] as string, state: row["last_state"] as LastRun["state"] }
+          : { at: row["last_run"] as string, state: row["last_state"] as LastRun["state"] },
+        pausedAt: row["paused_at"] as string | null
       }))),
     failed: (page) =>
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
@@ -123,7 +127,17 @@ export const makeQueue = (
         })),
     remove: (chosen) => choose("_remove", chosen),
     freeDead: Effect.map(run(`select ${s}._free_dead()::text as count`), ({ rows }) => Number(rows[0]?.["count"] ?? 0)),
+    pause: (name, paused, ordered) =>
+      Effect.map(
+        run(`select ${instant("since")} as since from ${s}._pause($1::text, $2::text::boolean, $3::text::boolean)`, [
+          name,
+          ordered === null ? null : String(ordered),
+          String(paused)
+        ]),
+        ({ rows: [row] }) => row === undefined ? null : { pausedAt: row["since"] as string | null }
+      ),
     ...makePending(pool, woken, schema),
+    ...makeRunning(pool, schema),
     cancel: (ids) =>
       Effect.asVoid(
         run(

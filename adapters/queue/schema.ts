@@ -92,6 +92,13 @@ const ownStatements = (s: string): readonly string[] => [
   schedule text,
   seen_at timestamptz
 )`,
+  // Level 3. Starts of a limited rate are `rate_every` apart, of which `rate_burst` may come at once; `next_start` is the time of the next one.
+  `alter table ${s}.definitions
+  add column if not exists paused_at timestamptz,
+  add column if not exists max_running integer,
+  add column if not exists rate_every interval,
+  add column if not exists rate_burst integer,
+  add column if not exists next_start timestamptz`,
   // An ordered job's group has one row in _private_jobs, its head; the others wait here.
   `create table if not exists ${s}.groups (
   task_id integer not null,
@@ -126,21 +133,32 @@ const ownStatements = (s: string): readonly string[] => [
   done_at timestamptz not null default '-infinity',
   result jsonb
 )`,
+  // How far a try says that it is.
+  `create table if not exists ${s}.progress (
+  id bigint primary key,
+  attempt smallint not null,
+  done double precision not null,
+  total double precision,
+  note text,
+  at timestamptz not null default now()
+)`,
   `insert into ${s}.chores (name) values ('minute'), ('day') on conflict do nothing`,
   // Workers ask for due jobs of one name. The library has no index for that.
   `create index if not exists service_due on ${s}._private_jobs (task_id, priority, run_at, id) where is_available`,
   `create index if not exists service_locked on ${s}._private_jobs (locked_at) where locked_at is not null`,
   `create index if not exists service_failed on ${s}._private_jobs (updated_at, id) where attempts >= max_attempts and locked_at is null`,
 
-  // A try begins: its key is free again, and the lock ends with the timeout at the latest. Workers lock for a lease only; who locks with the present time, as
-  // workers of earlier versions do, has until the timeout. A try ends without success: the time of the next one is set, soon where the lease has ended.
+  // A try begins: its key is free again unless it is kept until the job has ended ("!" after the name), and the lock ends with the timeout at the latest. Workers lock for a lease only; who locks with the present time, as
+  // workers of earlier versions do, has until the timeout. Nothing of a paused name begins: its row stays as it was. A try ends without success: the time of
+  // the next one is set, soon where the lease has ended.
   `create or replace function ${s}.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare d ${s}.definitions; n integer; wait interval; ended boolean;
+declare d ${s}.definitions; n integer; wait interval; paused timestamptz; ended boolean;
 begin
   if new.locked_at is not null then
+    select timeout, paused_at into wait, paused from ${s}.definitions where task_id = new.task_id;
+    if paused is not null then return null; end if;
     new.updated_at := now();
-    new.key := null;
-    select timeout into wait from ${s}.definitions where task_id = new.task_id;
+    if strpos(split_part(new.key, ' ', 1), '!') = 0 then new.key := null; end if;
     new.locked_at := least(new.locked_at, new.updated_at - interval '4 hours' + wait + ${lockMargin});
     return new;
   end if;
@@ -148,7 +166,9 @@ begin
     select * into d from ${s}.definitions where task_id = new.task_id;
     ended := old.locked_at < now() - interval '4 hours' and new.last_error is not distinct from old.last_error;
     if ended then new.last_error := '${deadText}'; end if;
-    if new.attempts >= new.max_attempts then new.run_at := old.run_at;
+    if new.attempts >= new.max_attempts then
+      new.run_at := old.run_at;
+      new.key := null;
     elsif old.run_at > now() then new.run_at := old.run_at;
     elsif d.timeout is not null then
       n := greatest(new.attempts, 1);
@@ -171,6 +191,7 @@ declare g record; n ${s}.group_waiting;
 begin
   insert into ${s}.completed (id, task_id, attempts, run_at, started_at)
     select id, task_id, attempts, run_at, updated_at from gone where locked_by is not null;
+  delete from ${s}.progress p using gone where p.id = gone.id;
   for g in select s.task_id, s.group_key from ${s}.groups s join gone on s.head = gone.id order by 1, 2 loop
     -- Waits for transactions that have enqueued into the group and not committed yet.
     perform 1 from ${s}.groups s where s.task_id = g.task_id and s.group_key = g.group_key for update;
@@ -268,7 +289,8 @@ begin
       values (d.task_id, payload, due, -urgency, most) returning id into job;
     return job;
   end if;
-  own_key := job_name || ' ' || job_key;
+  -- A key that a job keeps until it has ended is another one than that of a waiting job. Names have neither character.
+  own_key := job_name || case when how = 'running' then '!' else ' ' end || job_key;
   if length(own_key) > 512 then
     own_key := left(own_key, 440) || ' ' || encode(sha256(convert_to(own_key, 'UTF8')), 'hex');
   end if;
@@ -282,18 +304,33 @@ begin
       select id into job from ${s}._private_jobs j where j.key = own_key and j.locked_at is null for share;
     end if;
     if found then return job; end if;
+    if how = 'running' then
+      -- Not locked: its worker would wait for this transaction to complete it.
+      select id into job from ${s}._private_jobs j where j.key = own_key;
+      if found then return job; end if;
+    end if;
     insert into ${s}._private_jobs (task_id, payload, run_at, priority, max_attempts, key)
       values (d.task_id, payload, due, -urgency, most, own_key) on conflict (key) do nothing returning id into job;
     if found then return job; end if;
   end loop;
 end $f$`,
 
+  // Up to level 2, it had one parameter less. Both would be there for the same call.
+  `drop function if exists ${s}.enqueue(text, jsonb, timestamptz, text, text, integer)`,
   `create or replace function ${s}.enqueue(
   job_name text, payload jsonb default null, run_at timestamptz default null, key text default null, group_key text default null,
-  priority integer default 0
-) returns bigint language sql ${secure} as $f$
-  select ${s}._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null)
-$f$`,
+  priority integer default 0, unique_while text default 'waiting'
+) returns bigint language plpgsql ${secure} as $f$
+begin
+  if unique_while not in ('waiting', 'running') then
+    raise exception 'unique_while is neither "waiting" nor "running".' using errcode = '22023';
+  end if;
+  if unique_while = 'running' and key is null then
+    raise exception 'unique_while needs a key.' using errcode = '22023';
+  end if;
+  return ${s}._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key,
+    case when unique_while = 'running' then 'running' else 'dedupe' end, group_key, coalesce(priority, 0), null, null);
+end $f$`,
 
   // A run of a recurring job. Its id identifies the run, so each run is created once, even after it is done.
   `create or replace function ${s}._enqueue_run(job_name text, run bigint, due timestamptz, tries integer) returns boolean
@@ -302,19 +339,72 @@ declare d ${s}.definitions;
 begin
   d := ${s}._queue(job_name, false);
   if exists (select from ${s}.completed where id = run) then return false; end if;
+  -- While the name is paused, the run that is due waits, and times after it are left out.
+  if d.paused_at is not null and exists (
+    select from ${s}._private_jobs where task_id = d.task_id and is_available and id < 0 and attempts = 0 and run_at <= now()) then
+    return false;
+  end if;
   insert into ${s}._private_jobs (id, task_id, payload, run_at, max_attempts)
     overriding system value values (run, d.task_id, 'null', due, tries) on conflict do nothing;
   return found;
 end $f$`,
 
+  `drop function if exists ${s}._define(text, boolean, integer, interval, interval, interval[], interval, text)`,
   `create or replace function ${s}._define(
-  job_name text, is_ordered boolean, tries integer, delay interval, longest interval, steps interval[], lasts interval, cron text
+  job_name text, is_ordered boolean, tries integer, delay interval, longest interval, steps interval[], lasts interval, cron text,
+  at_once integer, spread interval, burst integer
 ) returns void language plpgsql ${secure} as $f$
 declare d ${s}.definitions;
 begin
   d := ${s}._queue(job_name, is_ordered);
   update ${s}.definitions set max_attempts = tries, retry_delay = delay, max_retry_delay = longest, retry_steps = steps, timeout = lasts,
-    schedule = cron, seen_at = now() where task_id = d.task_id;
+    schedule = cron, max_running = at_once, rate_every = spread, rate_burst = burst, seen_at = now() where task_id = d.task_id;
+end $f$`,
+
+  // Pauses a name that has a queue, or lets it go on. A name that is declared only (is_ordered is not null) gets its queue. Again, it stays paused since then.
+  `create or replace function ${s}._pause(job_name text, is_ordered boolean, pauses boolean) returns table (since timestamptz) language plpgsql ${secure} as $f$
+begin
+  if is_ordered is not null then perform ${s}._queue(job_name, is_ordered); end if;
+  return query update ${s}.definitions d set paused_at = case when pauses then coalesce(d.paused_at, now()) end
+    from ${s}._private_tasks t where t.identifier = job_name and d.task_id = t.id returning d.paused_at;
+end $f$`,
+
+  // Fetches jobs of a name that has a limit, as the statement in lane.ts does for others. Locking the definition first lets one fetch of the name happen at
+  // a time, and each statement after that sees what the one before has fetched. The last row has no job: in so many seconds the next may start.
+  `create or replace function ${s}._fetch(owner text, task integer, most integer, ends double precision, lease interval)
+returns table (job ${s}._private_jobs, held_key text, lease_ends text, again double precision) language plpgsql ${secure} as $f$
+declare d ${s}.definitions; room integer := most; allowed integer; taken integer := 0; present timestamptz;
+begin
+  select * into d from ${s}.definitions where task_id = task for no key update;
+  if not found or d.paused_at is not null then return; end if;
+  if d.max_running is not null then
+    select least(room, d.max_running - count(*)) into room from ${s}._private_jobs j where j.task_id = task and j.locked_at is not null;
+  end if;
+  present := clock_timestamp();
+  if d.rate_every is not null then
+    -- Never further away than a whole burst: the clock may have gone back since.
+    d.next_start := least(greatest(d.next_start, present), present + d.rate_every * d.rate_burst);
+    allowed := floor(d.rate_burst - extract(epoch from d.next_start - present) / extract(epoch from d.rate_every));
+    room := least(room, allowed);
+  end if;
+  if room > 0 then
+    return query with j as (
+      select id, key from ${s}._private_jobs p where p.is_available and p.run_at <= now() and p.task_id = task
+      order by p.priority, p.run_at, p.id limit room for update skip locked)
+    update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = owner,
+      locked_at = greatest(to_timestamp(ends), now() + lease) - interval '4 hours'
+    from j where jobs.id = j.id returning jobs, j.key, extract(epoch from now() + lease)::text, null::double precision;
+    get diagnostics taken = row_count;
+  end if;
+  if d.rate_every is null then return; end if;
+  if taken > 0 then
+    d.next_start := d.next_start + d.rate_every * taken;
+    update ${s}.definitions set next_start = d.next_start where task_id = task;
+  end if;
+  if taken < most and taken = allowed then
+    return query select null::${s}._private_jobs, null::text, null::text,
+      extract(epoch from d.next_start - d.rate_every * (d.rate_burst - 1) - present)::double precision;
+  end if;
 end $f$`,
 
   `create or replace view ${s}.failed as
@@ -333,8 +423,8 @@ end $f$`,
       where j.is_available and (j.task_id, j.priority) > (f.task_id, f.priority) order by task_id, priority, run_at limit 1
     ) n
   )
-  -- A name that no worker has ever known is due for nobody.
-  select least((select min(f.run_at) from first f join ${s}.definitions d on d.task_id = f.task_id where d.seen_at is not null),
+  -- A name that no worker has ever known is due for nobody, and nor is a paused one.
+  select least((select min(f.run_at) from first f join ${s}.definitions d on d.task_id = f.task_id where d.seen_at is not null and d.paused_at is null),
     (select min(locked_at) + interval '4 hours' from ${s}._private_jobs where locked_at is not null))
 $f$`,
 
@@ -409,15 +499,33 @@ $f$`,
 begin
   delete from ${s}.completed where completed_at < now() - interval '7 days';
   delete from ${s}._private_jobs where attempts >= max_attempts and locked_at is null and updated_at < now() - interval '7 days';
-  delete from ${s}.group_waiting where run_at < now() - interval '14 days';
-  delete from ${s}._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days';
+  -- What a pause holds back is kept.
+  delete from ${s}.group_waiting where run_at < now() - interval '14 days'
+    and task_id not in (select task_id from ${s}.definitions where paused_at is not null);
+  delete from ${s}._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days'
+    and task_id not in (select task_id from ${s}.definitions where paused_at is not null);
 end $f$`,
 
   // Read from the catalogue, which every role may read.
   `create or replace function ${s}._level() returns text language sql immutable as $f$ select '${libraryLevel}.${ownLevel}' $f$`,
 
   `revoke all on all functions in schema ${s} from public`,
-  `grant execute on function ${s}.enqueue(text, jsonb, timestamptz, text, text, integer), ${s}.next_due(), ${s}._level() to public`
+  `grant execute on function ${s}.enqueue(text, jsonb, timestamptz, text, text, integer, text), ${s}.next_due(), ${s}._level() to public`,
+  // A role that may use what earlier levels had may use what is new: whoever counts runs every function, and whoever cleans up has every table.
+  `do $grants$
+declare r record;
+begin
+  for r in select a.grantee::regrole::text as name from pg_proc p, aclexplode(p.proacl) a where p.oid = to_regprocedure('${s}._counts()')
+    and a.grantee not in (0, p.proowner)
+  loop
+    execute format('grant execute on all functions in schema ${s} to %s', r.name);
+  end loop;
+  for r in select a.grantee::regrole::text as name from pg_class c, aclexplode(c.relacl) a where c.oid = to_regclass('${s}.completed')
+    and a.privilege_type = 'DELETE' and a.grantee not in (0, c.relowner)
+  loop
+    execute format('grant select, insert, update, delete on ${s}.progress to %s', r.name);
+  end loop;
+end $grants$`
 ]
 
 const kept = new Map<string, string>()

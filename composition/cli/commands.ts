@@ -322,6 +322,15 @@ const jobsPending = Command.make("pending", {
   Command.withDescription("List jobs that wait, or wait for their next try, with their last errors")
 )
 
+const jobsRunning = Command.make("running", {
+  ...project,
+  ...json,
+  name: textFlag("name", "Only jobs of this name", "job"),
+  limit: numberFlag("limit", "How many, the longest running first (default 50)")
+}, (flags) => run(async () => (await import("./jobs.ts")).running(flags))).pipe(
+  Command.withDescription("List jobs that run: since when, in which process, and how far they are")
+)
+
 const pendingId = { id: Argument.String("id").pipe(Argument.withDescription("The waiting job's id")) }
 
 const jobsRunNow = Command.make(
@@ -336,10 +345,24 @@ const jobsCancel = Command.make(
   (flags) => run(async () => (await import("./jobs.ts")).cancel(flags))
 ).pipe(Command.withDescription("Cancel a waiting job; the rest of its group goes on"))
 
+const jobsName = { name: Argument.String("name").pipe(Argument.withDescription("The job's name")) }
+
+const jobsPause = Command.make(
+  "pause",
+  { ...project, ...json, ...jobsName },
+  (flags) => run(async () => (await import("./jobs.ts")).pause(flags))
+).pipe(Command.withDescription("Begin no more jobs of a name, in any process; running ones go on"))
+
+const jobsResume = Command.make(
+  "resume",
+  { ...project, ...json, ...jobsName },
+  (flags) => run(async () => (await import("./jobs.ts")).resume(flags))
+).pipe(Command.withDescription("Let the jobs of a paused name go on"))
+
 const jobsRun = Command.make("run", {
   ...project,
   ...json,
-  name: Argument.String("name").pipe(Argument.withDescription("The job's name")),
+  ...jobsName,
   payload: textFlag("payload", "Its payload (default: none)", "json"),
   group: textFlag("group", "The group of an ordered job", "text")
 }, (flags) => run(async () => (await import("./jobs.ts")).run(flags))).pipe(
@@ -354,7 +377,10 @@ const jobs = Command.make("jobs").pipe(
     jobsRetry,
     jobsDelete,
     jobsFree,
+    jobsPause,
+    jobsResume,
     jobsRun,
+    jobsRunning,
     jobsPending,
     jobsRunNow,
     jobsCancel

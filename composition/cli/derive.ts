@@ -4,11 +4,11 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { Core } from "../../core/app/core.ts"
-import { derivePage, deriveTargets, noCounts, placeOf, plus } from "../../core/app/derive-files.ts"
-import type { DeriveCounts, DeriveTarget } from "../../core/app/derive-files.ts"
-import { deriveJobName, deriveJobPlan } from "../../core/app/derive-job.ts"
-import type { Files } from "../../core/app/provider.ts"
+import { deriveJobName, deriveJobPlan } from "../../core/app/file/derive-job.ts"
+import { derivePage, deriveTargets, noCounts, placeOf, plus } from "../../core/app/file/derive.ts"
+import type { DeriveCounts, DeriveTarget } from "../../core/app/file/derive.ts"
+import type { Core } from "../../core/app/ground/core.ts"
+import type { Files } from "../../core/app/ground/provider.ts"
 import { needsQueue } from "../../core/domain/compile/compile.ts"
 import { didYouMean } from "../../core/domain/declare/refusal.ts"
 import { Problem } from "../../core/domain/problem.ts"

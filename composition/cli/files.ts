@@ -6,9 +6,9 @@
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { makeRecords } from "../../adapters/postgres/records.ts"
-import { cleanup as runCleanup } from "../../core/app/cleanup.ts"
-import type { Core } from "../../core/app/core.ts"
-import type { Files } from "../../core/app/provider.ts"
+import { cleanup as runCleanup } from "../../core/app/file/cleanup.ts"
+import type { Core } from "../../core/app/ground/core.ts"
+import type { Files } from "../../core/app/ground/provider.ts"
 import { uploadDueMs } from "../../core/domain/file/cleanup.ts"
 import { readProviderAddress } from "../../core/domain/file/provider.ts"
 import { typeOfExtension } from "../../core/domain/file/type.ts"
@@ -16,7 +16,8 @@ import { extensionOf, isExternalUrl, pathsOf, readStored } from "../../core/doma
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { writeKey } from "../../core/domain/read/key.ts"
-import type { Cell } from "../../core/domain/value/kind.ts"
+import type { Cell, Json } from "../../core/domain/value/kind.ts"
+import { elementsOf } from "../../core/domain/value/list.ts"
 import { fileFieldsOf } from "../../core/domain/write/file.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Bytes, ListedFile, StorageError, StorageService } from "../../core/ports/storage.ts"
@@ -27,7 +28,7 @@ import { withPostgres } from "../startup.ts"
 import { CliFailure, note, print, printJson, printTable } from "./output.ts"
 import { loadProject, type Project, type ProjectFlags, withDatabases } from "./project.ts"
 
-interface Json {
+interface Printed {
   readonly json: boolean
 }
 
@@ -67,7 +68,7 @@ const failed = (error: RecordsError | StorageError): Effect.Effect<never, Record
     })
 
 /** `files cleanup`: one run, as the server does it. */
-export const cleanup = async (flags: ProjectFlags & Json): Promise<void> => {
+export const cleanup = async (flags: ProjectFlags & Printed): Promise<void> => {
   const result = await withCore(flags, (core) => runCleanup(core))
   if (result.failed > 0) process.exitCode = 1
   if (flags.json) return printJson(result)
@@ -88,6 +89,9 @@ interface Mismatch {
 }
 
 const pageSize = 1_000
+
+/** An element of a list as text; nulls and arrays are values of no known file. */
+const textOf = (element: Json): string => typeof element === "string" ? element : JSON.stringify(element)
 
 /** Every value of a file field, with the record's key. */
 const valuesOf = Effect.fnUntraced(function*(
@@ -116,7 +120,8 @@ const valuesOf = Effect.fnUntraced(function*(
     })
     for (const row of rows) {
       const value = row[order.length] ?? null
-      if (value !== null) each(writeKey(row.slice(0, model.key.length)), value)
+      const texts = value === null ? [] : field.kind === "list" ? elementsOf(value).map(textOf) : [value]
+      for (const text of texts) each(writeKey(row.slice(0, model.key.length)), text)
     }
     if (rows.length < pageSize) return
     after = rows.at(-1)!.slice(0, order.length)
@@ -191,7 +196,7 @@ const checkAll = Effect.fnUntraced(
 )
 
 /** `files check`: rows whose file is missing or of another size, values of no known file, files that no row holds. Exit code 1 for the first two. */
-export const check = async (flags: ProjectFlags & Json): Promise<void> => {
+export const check = async (flags: ProjectFlags & Printed): Promise<void> => {
   const found = await withCore(flags, checkAll)
   if (found.some(({ problem }) => problem === "missing" || problem === "wrong size")) process.exitCode = 1
   if (flags.json) return printJson({ found })
@@ -253,7 +258,7 @@ const targetOf = (name: string, address: string, project: Project): StorageServi
 
 /** `files copy PROVIDER TARGET`: copies all files and scheduled deletes of a provider. What is there already in the same size is left alone. */
 export const copy = async (
-  flags: ProjectFlags & Json & { readonly provider: string; readonly target: string }
+  flags: ProjectFlags & Printed & { readonly provider: string; readonly target: string }
 ): Promise<void> => {
   const { provider: name, target } = flags
   const project = await loadProject(flags)

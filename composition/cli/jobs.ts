@@ -1,12 +1,13 @@
-/** The `jobs` commands: what there is, failed jobs, jobs that wait, one more try, removal, and running one by hand. They work on the database, whoever runs the jobs. */
+/** The `jobs` commands: what there is, pauses, failed jobs, jobs that wait, one more try, removal, and running one by hand. They work on the database, whoever runs the jobs. */
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Connections } from "../../adapters/queue/connection.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
 import { keptBecause } from "../../core/domain/compile/jobs.ts"
+import { namePattern } from "../../core/domain/job/definition.ts"
 import { checkPayload, encodePayload, planEnqueue } from "../../core/domain/job/enqueue.ts"
-import type { JobCounts } from "../../core/domain/job/state.ts"
+import type { BegunJob, JobCounts } from "../../core/domain/job/state.ts"
 import { QueueError } from "../../core/ports/queue.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
 import { refuseQueue } from "../jobs.ts"
@@ -41,10 +42,13 @@ export const withQueue = async (
 
 const when = (time: string | null): string => time === null ? "" : `${time.slice(0, 19).replace("T", " ")} UTC`
 
+const nextOf = ({ nextDue, pausedAt }: JobCounts): string =>
+  pausedAt === null ? when(nextDue) : `paused since ${when(pausedAt)}`
+
 const row = (counts: JobCounts): readonly string[] => [
   counts.name,
   ...[counts.waiting, counts.running, counts.retrying, counts.failed, counts.completed].map(String),
-  when(counts.nextDue)
+  nextOf(counts)
 ]
 
 /** Counts of each name by state. */
@@ -105,6 +109,35 @@ export const pending = (
     )
   })
 
+const progressOf = ({ progress }: BegunJob): string => {
+  if (progress === null) return ""
+  const { done, note, total } = progress
+  return lineOf(`${done}${total === null ? "" : ` of ${total}`}${note === null ? "" : `, ${note}`}`)
+}
+
+/** Jobs that workers have, the longest running first, with what they tell of themselves. Payloads only in JSON. */
+export const running = (
+  flags: Flags & { readonly name: string | undefined; readonly limit: number | undefined }
+): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const jobs = await ask(
+      queue.running({ name: flags.name ?? null, after: null, limit: Math.max(1, flags.limit ?? 50) })
+    )
+    if (flags.json) return printJson(jobs.map(withPayload))
+    printTable(
+      ["id", "job", "try", "since", "worker", "progress"],
+      jobs.map((job) => [
+        job.id,
+        job.name,
+        `${job.attempt} of ${job.maxAttempts}`,
+        when(job.startedAt),
+        job.worker,
+        progressOf(job)
+      ]),
+      "No job runs."
+    )
+  })
+
 type OneJob = Flags & { readonly id: string }
 
 const act = (
@@ -154,6 +187,25 @@ export const retry = (flags: Choice): Promise<void> => choose(flags, (queue) => 
 
 /** Removes failed jobs for good. */
 export const remove = (flags: Choice): Promise<void> => choose(flags, (queue) => queue.remove, "Deleted", flags)
+
+type OneName = Flags & { readonly name: string }
+
+const pauses = ({ json, name, ...flags }: OneName, paused: boolean): Promise<void> =>
+  withQueue(flags, async (queue, { compiled }) => {
+    const held = namePattern.test(name)
+      ? await ask(queue.pause(name, paused, compiled.jobs.get(name)?.ordered ?? null))
+      : null
+    if (held === null) throw new CliFailure(`There is no job "${name}".`)
+    if (json) printJson({ name, pausedAt: held.pausedAt })
+    else if (held.pausedAt === null) print(`Resumed "${name}". Workers look for its jobs every two seconds.`)
+    else print(`Paused "${name}", since ${when(held.pausedAt)}. What runs goes on: service jobs resume ${name}`)
+  })
+
+/** Begins no more jobs of a name, in any process. */
+export const pause = (flags: OneName): Promise<void> => pauses(flags, true)
+
+/** Lets the jobs of a paused name go on. */
+export const resume = (flags: OneName): Promise<void> => pauses(flags, false)
 
 /** Returns jobs to their queues whose leases have ended: their workers were killed or cut off. */
 export const free = (flags: Flags): Promise<void> =>

@@ -11,14 +11,19 @@ import type { Finding } from "./finding.ts"
 /** Minutes after which a due job should have been taken. */
 const lateMinutes = 15
 
+/** The row of a definition is read as JSON: at a lower level of the schema, it says nothing of pauses. */
 const countsSql = (s: string): string =>
-  `select name, waiting::integer, failed::integer, oldest_due < now() - interval '${lateMinutes} minutes' as late from ${s}._counts()`
+  `select c.name, waiting::integer, failed::integer, oldest_due < now() - interval '${lateMinutes} minutes' as late,
+  left(to_jsonb(d)->>'paused_at', 10) as paused from ${s}._counts() c
+join ${s}._private_tasks t on t.identifier = c.name join ${s}.definitions d on d.task_id = t.id`
 
 interface Row {
   readonly name: string
   readonly waiting: number
   readonly failed: number
   readonly late: boolean | null
+  /** The day of its pause. */
+  readonly paused: string | null
 }
 
 export const checkJobs = async (
@@ -51,7 +56,7 @@ export const checkJobs = async (
   )]
   return [
     ...changed,
-    ...rows.flatMap(({ failed, late, name, waiting }) => [
+    ...rows.flatMap(({ failed, late, name, paused, waiting }) => [
       ...(waiting > 0 && !isKnown(name)
         ? [about(
           "warning",
@@ -59,7 +64,13 @@ export const checkJobs = async (
           "Declare it, or delete the jobs: nothing runs them, and they go after 14 days."
         )]
         : []),
-      ...(late === true && isKnown(name)
+      ...(paused !== null
+        ? [about(
+          "warning",
+          `Jobs "${name}" are paused since ${paused}: none of them begins.`,
+          `When they may go on: service jobs resume ${name}`
+        )]
+        : late === true && isKnown(name)
         ? [about(
           "warning",
           `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,

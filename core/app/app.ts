@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Problem } from "../domain/problem.ts"
-import type { Accesses, Call, Incoming, Reply } from "./call.ts"
+import type { Accesses, Call, Incoming, Reply } from "./ground/call.ts"
 
 type Answer = Effect.Effect<Reply, Problem>
 
@@ -56,7 +56,7 @@ export interface App extends TasksApp {
   /** `:export`: all that a list shows, as an answer that streams. */
   readonly export: (call: Call, resource: string) => Answer
   /** A record verb that an extension adds, such as `:test` of a subscription. */
-  readonly verb: (call: Call, resource: string, key: string, verb: string) => Answer
+  readonly verb: (call: Call, resource: string, key: string, verb: string, body: Uint8Array | null) => Answer
   /** `POST /api/functions/{name}`: an API function. */
   readonly call: (call: Call, name: string, body: Uint8Array) => Answer
   /** `:upload`: stores a file and answers a ticket for it. */

@@ -6,6 +6,7 @@
  * - A change is there when its transaction has committed, and never was when it rolled back.
  * - Of one record, a later change has a higher sequence. Changes of different records may appear out of that order, as transactions commit in any.
  * - One holder at a time takes changes. A holder that does not renew the lease loses it after `leaseSeconds`.
+ * - Where changes are kept, `settle` keeps them in its transaction, and they are there for so long, in the order of their times.
  * - `settle` removes changes and does the related work in one transaction, or neither: it fails with `Taken` when one of them is gone.
  */
 
@@ -20,6 +21,13 @@ export const leaseSeconds = 10
 
 /** Another holder took over and has settled some of the changes. */
 export class Taken extends Data.TaggedError("Taken")<{}> {}
+
+/** A place among kept changes. */
+export interface KeptPosition {
+  /** Canonical timestamp. */
+  readonly at: string
+  readonly sequence: string
+}
 
 export interface ChangesService {
   /** Whether changes wait. */
@@ -48,6 +56,13 @@ export interface ChangesService {
     position: string,
     limit: number
   ) => Effect.Effect<ReadonlyArray<{ readonly position: string; readonly change: StoredChange }>, RecordsError>
+  /** The time of the oldest change that is kept after its dispatch; null: none is. */
+  readonly keptSince: Effect.Effect<string | null, RecordsError>
+  /** Kept changes from a time on and before another, in the order of their times, after a position; at most `limit`, and not many more bytes than a process can hold. */
+  readonly kept: (
+    range: { readonly since: string; readonly until: string; readonly after: KeptPosition | null },
+    limit: number
+  ) => Effect.Effect<readonly StoredChange[], RecordsError>
   /** Removes expired changes. */
   readonly forget: Effect.Effect<void, RecordsError>
 }

@@ -6,14 +6,24 @@
  * - What is enqueued within a transaction is there when that commits, and never was when it rolls back.
  * - A job is run at least once; one whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
  * - A job that a worker lost is not completed by it later.
- * - Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
+ * - Nothing of a paused name is fetched, by nobody; its jobs and the runs of its schedule wait.
+- Of a key one job waits, or, of one that is kept while it runs, one job has not ended; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
 
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
-import type { FailedJob, FailedPosition, JobCounts, PendingJob, PendingPosition } from "../domain/job/state.ts"
+import type { Progress } from "../domain/job/progress.ts"
+import type {
+  BegunJob,
+  BegunPosition,
+  FailedJob,
+  FailedPosition,
+  JobCounts,
+  PendingJob,
+  PendingPosition
+} from "../domain/job/state.ts"
 import type { Outage } from "../domain/outage.ts"
 
 /** Why the queue did not do it. */
@@ -56,9 +66,18 @@ export type PendingPage = {
   readonly longest?: number
 } | { readonly id: string }
 
+/** Jobs that are asked for which run. */
+export type RunningPage = {
+  readonly name: string | null
+  readonly after: BegunPosition | null
+  readonly limit: number
+  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
+  readonly longest?: number
+} | { readonly id: string }
+
 export interface QueueService {
   /**
-   * Enqueues jobs in one statement and gives their ids in the same order; for a key that waits already, the id of the one that waits. Without
+   * Enqueues jobs in one statement and gives their ids in the same order; for a key that a job has already, the id of that one. Without
    * `within` they are committed at once and wake the workers of this process.
    */
   readonly enqueue: (
@@ -75,6 +94,8 @@ export interface QueueService {
   readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Returns jobs to their queues whose leases have ended, as workers do by themselves every 15 seconds. Tells how many. */
   readonly freeDead: Effect.Effect<number, QueueError>
+  /** Jobs that workers have, the longest running first, or one of them. */
+  readonly running: (page: RunningPage) => Effect.Effect<readonly BegunJob[], QueueError>
   /** Jobs that wait, or wait for their next try, soonest first, or one of them. */
   readonly pending: (page: PendingPage) => Effect.Effect<readonly PendingJob[], QueueError>
   /**
@@ -87,9 +108,19 @@ export interface QueueService {
    * False: none that waits has this id. `Conflict` where somebody else has it at this moment.
    */
   readonly withdraw: (id: string) => Effect.Effect<boolean, QueueError>
+  /**
+   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. What a worker has fetched ahead begins
+   * within a second or goes back. `ordered` is that of a name which is declared here, and null for others. Gives since when it is paused; null: there is no
+   * such name. Pausing again changes nothing.
+   */
+  readonly pause: (
+    name: string,
+    paused: boolean,
+    ordered: boolean | null
+  ) => Effect.Effect<{ readonly pausedAt: string | null } | null, QueueError>
   /** Removes jobs that wait and were never started; others are left. */
   readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
-  /** When the next job is due that some worker has known, or the lease of a running one ends; null when there is none. RFC 3339. */
+  /** When the next job is due that some worker has known and that is not paused, or the lease of a running one ends; null when there is none. RFC 3339. */
   readonly nextDue: Effect.Effect<string | null, QueueError>
 }
 
@@ -105,6 +136,8 @@ export interface Attempt {
   /** Has a function called once the try is to end: its worker stops and waits no longer, or has lost the job. Gives what takes that back. */
   readonly onStop: (call: () => void) => () => void
   readonly timers: Timers
+  /** Keeps how far the try is, as long as it has its job. It waits for nothing. */
+  readonly progress: (progress: Progress) => void
 }
 
 /** The clock and the alarms that tries are timed by. */
@@ -146,7 +179,11 @@ export interface Workers {
   readonly wake: (name: string) => void
   /** The same for every name. */
   readonly wakeAll: () => void
-  /** Runs due jobs until none is due or running, or the milliseconds have passed. */
+  /** Tells them at once that a name was paused or resumed. Without it, they find out by themselves. */
+  readonly hold: (name: string, paused: boolean) => void
+  /** Whether one of their names is paused, as they last saw it. */
+  readonly isPaused: () => boolean
+  /** Runs due jobs until none is due or running, or the milliseconds have passed. Paused names are left out, but for what of them runs. */
   readonly drain: (milliseconds: number) => Effect.Effect<Drained, QueueError>
   /** Whether they take jobs: false once they are stopping, or where the schema was changed under them. */
   readonly isReady: () => boolean

@@ -82,8 +82,8 @@ export interface RecordsReader {
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
   /**
-   * The values of a text column in all rows, of any tenant and deleted or not, that are one of some texts up to their first `?`: the files that are
-   * held, each value once.
+   * The texts in a column of texts or of lists in all rows, of any tenant and deleted or not, that are one of some texts up to their first `?`: the
+   * files that are held, each text once.
    */
   readonly holding: (question: {
     readonly model: Model

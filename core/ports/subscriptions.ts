@@ -1,7 +1,9 @@
 /**
- * The port to subscriptions: those of the configuration and those that people made, as they are now. What it gives may be up to a second old.
+ * The port to subscriptions: those of the configuration and those that people made, as they are now in all processes. Only the roles of an owner may be up to
+ * a second old.
  *
- * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too. `rolesOf` gives the roles that a subscription acts with now:
+ * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too, with every change that was committed before it was asked for.
+ * `unchanged` says no for one that has changed or is gone, if that was committed before it was asked. `rolesOf` gives the roles that a subscription acts with now:
  * those that it keeps, as far as its owner has them now in its tenant. Null: its owner may not act any more, because they are banned, deleted, or without any of these roles. `ended` is told of every try; it decides when a subscription is disabled.
  */
 
@@ -17,6 +19,8 @@ export interface SubscriptionsService {
   readonly all: Effect.Effect<readonly Subscription[], RecordsError>
   /** By id, as it is now; null: there is none any more. */
   readonly find: (id: string) => Effect.Effect<Subscription | null, RecordsError>
+  /** Whether it is still as it was read. Those who ask at the same time share a statement. */
+  readonly unchanged: (subscription: Subscription) => Effect.Effect<boolean, RecordsError>
   readonly rolesOf: (subscription: Subscription) => Effect.Effect<RolesNow, RecordsError>
   /** The owner may not act any more: the subscription is disabled for that reason. */
   readonly orphaned: (subscription: Subscription) => Effect.Effect<void, RecordsError>

@@ -3,7 +3,8 @@
  * Ids are keys of `webhook_subscriptions` as texts.
  *
  * Contract (test/contracts/webhooks.ts): of all who make a first secret, one does. A secret counts for 24 hours after a rotation. Each change of `enabled`
- * is a new version of the record, and one that changes nothing is none. Of all who disable a subscription at once, one is told that it did.
+ * is a new version of the record, and one that changes nothing is none. Every change of a subscription gives it and all of them another stamp, and so does the end
+ * of a previous secret. Of all who disable a subscription at once, one is told that it did.
  */
 
 import type * as Effect from "effect/Effect"
@@ -27,12 +28,17 @@ export interface KeptSubscription {
   readonly owner: string
   /** Of the credential that made it or last said what it sends; null: not known, because it was made before they were kept. */
   readonly roles: readonly string[] | null
+  /** Null: no limit. */
+  readonly perMinute: number | null
+  /** JSON text of a list of seconds; null: the usual ones. */
+  readonly waits: string | null
   /** Sealed; null until one was made. */
   readonly secret: string | null
   /** Sealed, for 24 hours after a rotation. */
   readonly previous: string | null
   /** Whether no delivery has succeeded since one failed. */
   readonly failing: boolean
+  readonly stamp: string
 }
 
 /** A subscription that this call has disabled. */
@@ -40,6 +46,10 @@ export type DisabledNow = Pick<KeptSubscription, "id" | "name" | "owner" | "tena
 
 export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
+  /** Of all subscriptions together. It costs much less than `all`. */
+  readonly stamp: Effect.Effect<string, RecordsError>
+  /** Of those that there still are. */
+  readonly stamps: (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
   /** Stores a first secret unless there is one already. Gives the stored one. */
   readonly firstSecret: (id: string, sealed: string) => Effect.Effect<string | null, RecordsError>
@@ -53,10 +63,14 @@ export interface WebhooksService {
   readonly succeeded: (id: string) => Effect.Effect<void, RecordsError>
   /** Notes a failure; disables a subscription that has not succeeded for three days. Null: this failure did not. */
   readonly failed: (id: string) => Effect.Effect<DisabledNow | null, RecordsError>
-  /** Retries the failed deliveries of a subscription, or one delivery. Tells how many. */
+  /** Retries the failed deliveries of a subscription, of events in a time range if one is given, or one delivery. Tells how many. */
   readonly resend: (
-    chosen: { readonly subscription: string } | { readonly delivery: string }
+    chosen:
+      | { readonly subscription: string; readonly range?: { readonly since: string; readonly until: string } }
+      | { readonly delivery: string }
   ) => Effect.Effect<number, RecordsError>
+  /** Whether a job that sends events of a time range again waits or runs. */
+  readonly replaying: (id: string) => Effect.Effect<boolean, RecordsError>
   /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
 }

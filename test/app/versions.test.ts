@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { RecentVersions } from "../../core/app/versions.ts"
+import { RecentVersions } from "../../core/app/ground/versions.ts"
 import { makeField } from "../support/model.ts"
 
 const of = (name: string, tenant: string | null = null) => ({

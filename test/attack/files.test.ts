@@ -177,6 +177,47 @@ onStage("attacks on files", (stage) => {
     await ending(stage(), bob, again.headers.get("location")!)
   })
 
+  it("serves of a list what its row holds, and what is of its tenant", async () => {
+    const gallery = async (caller: typeof ann, text: string) => {
+      const notes = [await ticketFor(stage(), caller, "galleries.notes", text, { name: `${text}.txt` })]
+      const record = await create(stage(), caller, "galleries", { title: "x", owner_id: caller.id, notes })
+      const file = record["notes"]![0]!
+      return { id: textOf(record["id"]), uri: textOf(file["uri"]), url: textOf(file["url"]) }
+    }
+    const [mine, other, theirs] = [
+      await gallery(ann, "mine"),
+      await gallery(ann, "other"),
+      await gallery(tom, "theirs")
+    ]
+    expect(await Promise.all([mine, other, theirs].map(({ url }) => status(url)))).toEqual([200, 200, 200])
+    // A link names its row, its field and its path.
+    const path = (url: string): string => /archive\/t\d\/[^?]+/.exec(url)![0]
+    for (
+      const link of [
+        mine.url.replace(`k=${mine.id}`, `k=${other.id}`),
+        mine.url.replace("f=notes", "f=photos"),
+        mine.url.replace(path(mine.url), path(other.url))
+      ]
+    ) expect(await status(link)).toBe(403)
+    const { database, fake } = stage().service
+    const list = [mine.uri, theirs.uri]
+    if (database !== null) {
+      await database.execute(
+        `update galleries set note_files = array[${list.map((uri) => `'${uri}'`).join(", ")}] where id = ${mine.id}`
+      )
+    } else {
+      const model = stage().service.compiled.models.get("galleries")!
+      const row = fake!.rows(model).find((each) => each[0] === mine.id)!
+      fake!.seed(model, [row.map((cell, i) => model.columns[i]!.name === "notes" ? JSON.stringify(list) : cell)])
+    }
+    const seen = await stage().service.get(ann, `${base}/galleries/${mine.id}`)
+    const links = [0, 1].map((at) => textOf(seen.json["notes"]![at]!["url"]))
+    expect(await Promise.all(links.map((link) => status(link)))).toEqual([200, 404])
+    // What left the list is served no more, with whatever link.
+    expect((await patch(stage(), ann, `galleries/${other.id}`, { notes: [] })).status).toBe(200)
+    expect(await status(other.url)).toBe(404)
+  })
+
   it.each([
     "/api/files/private/../private/t1/x.pdf",
     "/api/files/private/t1/..%2f..%2fetc/passwd",

@@ -503,6 +503,7 @@ const routes: readonly Route[] = [
   reading("failed jobs", get("/api/jobs/failed")),
   changing("retry a job", 204, aFailedJob, (id) => send("POST", `/api/jobs/failed/${id}:retry`)),
   changing("retry the jobs of a name", 200, aFailedJob, () => send("POST", "/api/jobs/failed:retry?name=told")),
+  writing("resume the jobs of a name", 200, () => send("POST", "/api/jobs:resume?name=told")),
   changing("remove a job", 204, aFailedJob, (id) => send("DELETE", `/api/jobs/failed/${id}`)),
   reading("subscriptions", get(api("webhook_subscriptions"))),
   reading("deliveries", get(api("webhook_deliveries"))),

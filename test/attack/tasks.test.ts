@@ -2,7 +2,7 @@
 // started and changed at the wrong moment, and people whose rights change in the middle.
 import * as Effect from "effect/Effect"
 import { afterEach, expect, it } from "vitest"
-import { runTask } from "../../core/app/task-run.ts"
+import { runTask } from "../../core/app/task/run.ts"
 import { boss, clerk, fixture, hooks, idOf, onBothTasks, type TaskScene } from "../http/tasks/scenes.ts"
 import type { Answer, TestCaller } from "../support/composed.ts"
 

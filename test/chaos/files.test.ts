@@ -22,6 +22,10 @@ const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort()
 
+interface Shown {
+  readonly url: string
+}
+
 /** A text that says how long it is. */
 const textOf = (size: number, mark: string): string => `${size} ${mark} `.padEnd(size, "x")
 
@@ -68,8 +72,9 @@ describe("a server that is killed", () => {
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
     return (text === "" ? {} : JSON.parse(text)) as { readonly [name: string]: unknown }
   }
-  const upload = async (url: string, text: string): Promise<string> =>
-    (await call(url, "POST", "docs:upload?field=file&name=a.txt", text))["value"] as string
+  type Field = "file" | "more"
+  const upload = async (url: string, field: Field, text: string): Promise<string> =>
+    (await call(url, "POST", `docs:upload?field=${field}&name=a.txt`, text))["value"] as string
 
   const tus = { authorization, "tus-resumable": "1.0.0" }
   const pieceOf = (text: string, at: number, end: number) => ({
@@ -102,7 +107,7 @@ describe("a server that is killed", () => {
   }
 
   it("serves no half file, loses nothing that a row holds, and forgets no file", async () => {
-    /** Texts of records whose last write was answered; null: the write that followed was not answered, either may hold. */
+    /** Last texts of records whose last write was answered; null: the write that followed was not answered, either may hold. */
     const known = new Map<string, string | null>()
     /** Uploads in pieces of which nobody has the ticket yet. */
     const pending = new Map<string, string>()
@@ -113,6 +118,7 @@ describe("a server that is killed", () => {
 
     const work = async (url: string, mark: string): Promise<void> => {
       const text = textOf(100_000 + next(2_000_000), mark)
+      const field: Field = next(2) === 0 ? "file" : "more"
       uploads++
       const inPieces = async (): Promise<string> => {
         const location = await begin(url, text)
@@ -121,16 +127,22 @@ describe("a server that is killed", () => {
         pending.delete(location)
         return ticket
       }
-      const record = await call(url, "POST", "docs", {
-        file: next(2) === 0 ? await upload(url, text) : await inPieces()
-      })
+      const first = field === "more" || next(2) === 0 ? await upload(url, field, text) : await inPieces()
+      const record = await call(url, "POST", "docs", { [field]: field === "file" ? first : [first] })
       const id = record["id"] as string
       known.set(id, text)
       const other = textOf(50_000 + next(500_000), `${mark} again`)
       uploads++
-      const ticket = await upload(url, other)
+      const ticket = await upload(url, field, other)
       known.set(id, null)
-      await call(url, "PATCH", `docs/${id}`, { file: ticket })
+      if (field === "file") await call(url, "PATCH", `docs/${id}`, { file: ticket })
+      else {
+        // Grows, and then loses its first file.
+        const grown = await call(url, "PATCH", `docs/${id}`, { more: [first, ticket] })
+        await call(url, "PATCH", `docs/${id}`, {
+          more: [(grown["more"] as ReadonlyArray<Shown & { uri: string }>)[1]!.uri]
+        })
+      }
       known.set(id, other)
       if (next(3) > 0) return
       known.set(id, null)
@@ -146,12 +158,16 @@ describe("a server that is killed", () => {
       for (const [id, text] of known) {
         const answer = await fetch(`${url}/api/v1/docs/${id}`, { headers: { authorization } })
         if (text === null && answer.status === 404) continue
-        const record = await answer.json() as { readonly file: { readonly url: string } | null }
-        const file = await fetch(url + record.file!.url)
-        expect([id, file.status]).toEqual([id, 200])
-        const stored = await file.text()
-        if (text === null) expect(stored.length).toBe(Number.parseInt(stored, 10))
-        else expect(stored === text, id).toBe(true)
+        const record = await answer.json() as { readonly file: Shown | null; readonly more: readonly Shown[] }
+        const shown = record.file === null ? record.more : [record.file]
+        expect([id, shown.length]).not.toEqual([id, 0])
+        for (const [i, each] of shown.entries()) {
+          const file = await fetch(url + each.url)
+          expect([id, file.status]).toEqual([id, 200])
+          const stored = await file.text()
+          if (text === null || i < shown.length - 1) expect(stored.length).toBe(Number.parseInt(stored, 10))
+          else expect(stored === text, id).toBe(true)
+        }
       }
     }
 
@@ -185,7 +201,10 @@ describe("a server that is killed", () => {
     expect(resumed).toBeGreaterThan(0)
 
     // Every file that is stored is held by a row, or somebody is told to delete it.
-    const rows = (await database.rows("select file from docs where file is not null")).map(([file]) => file!)
+    const rows =
+      (await database.rows("select file from docs where file is not null union all select unnest(more) from docs")).map(
+        ([file]) => file!
+      )
     const held = new Set(rows.map((file) => /^private:([^?]+)/.exec(file)![1]!))
     const all = filesIn(folder)
     const entries = all.filter((path) => path.startsWith(".cleanup/")).map((path) =>

@@ -14,9 +14,11 @@ export const keep = defineJob({ name: "notes/keep", run: async (payload, { db })
   if (payload?.fail) throw new FatalJobError("no, " + payload.fail)
   await db.query("insert into notes (body) values ($1)", ["kept " + payload?.text])
 } })
-export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db }) => {
+export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db, progress }) => {
   await db.query("insert into notes (body) values ('began')")
+  progress(1, 2, "half")
   ${pause}
+  while ((await db.query("select 1 from notes where body = 'hold'")).length > 0) ${pause}
   await db.query("insert into notes (body) values ('ended')")
 } })
 `
@@ -105,6 +107,18 @@ describe("jobs on the command line", () => {
     expect(doctor.stdout).toContain("1 job \"nobody/knows\" waiting: the configuration has no job of this name.")
     expect(doctor.stdout).not.toContain("webhooks.deliver")
 
+    // What is paused begins for nobody.
+    expect((await project.quick("jobs", "pause", "notes/keep")).stdout).toMatch(/^Paused "notes\/keep", since .* UTC\./)
+    await database.execute(`select jobs.enqueue('notes/keep', '{"text":"paused"}')`)
+    expect((await project.quick("jobs", "list")).stdout).toMatch(/notes\/keep +1 +0 +0 +0 +1 +paused since .* UTC/)
+    expect((await project.quick("doctor")).stdout).toContain(`Jobs "notes/keep" are paused since`)
+    expect((await project.quick("jobs", "pause", "no/name")).stderr).toContain("There is no job \"no/name\".")
+    expect(JSON.parse((await project.quick("jobs", "resume", "notes/keep", "--json")).stdout)).toEqual({
+      name: "notes/keep",
+      pausedAt: null
+    })
+    await shows("select body from notes", "kept paused")
+
     // One waits for its next try, and one for its time.
     await database.execute(
       `delete from jobs._private_jobs; select jobs.enqueue('notes/keep', '{"text":"soon"}', now() + interval '1 day');
@@ -128,8 +142,13 @@ describe("jobs on the command line", () => {
     expect((await project.quick("jobs", "cancel", later)).stderr).toContain(`No waiting job has the id ${later}.`)
 
     // A running job is waited for; the line of it names no payload.
+    expect((await project.quick("jobs", "running")).stdout).toBe("No job runs.\n")
+    await database.execute("insert into notes (body) values ('hold')")
     await project.quick("jobs", "run", "slow", "--group", "a")
     await shows("select body from notes", "began")
+    await shows("select note from jobs.progress", "half")
+    expect((await project.quick("jobs", "running")).stdout).toMatch(/\d+ +slow +1 of 10 +.* UTC +\S+:\d+ +1 of 2, half/)
+    await database.execute("delete from notes where body = 'hold'")
     expect(await running.end("SIGTERM")).toBe(0)
     expect(JSON.stringify(await database.rows("select body from notes"))).toContain("ended")
     expect(running.output()).toContain("\"event\":\"job-completed\",\"name\":\"notes/keep\"")

@@ -3,7 +3,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe } from "vitest"
-import { makeChanges } from "../../adapters/postgres/changes.ts"
+import { keptChangesSchema, makeChanges } from "../../adapters/postgres/changes.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
@@ -71,6 +71,8 @@ describe("the fake", () => {
   changesContract(() => stage)
 })
 
+const keeping = { schema: "kept", keptMs: 3_600_000 }
+
 describe("PostgreSQL", () => {
   let stage: ChangesStage
   let release = async (): Promise<void> => {}
@@ -78,7 +80,8 @@ describe("PostgreSQL", () => {
     const database = await openDatabase(
       `create table things (id integer primary key, name text not null); create table others (id integer primary key, name text not null);
       create table notes (id bigint generated always as identity, text text not null);
-      ${eventMigrations({ models }).map(({ statements }) => statements).join("\n")}`
+      ${eventMigrations({ models }).map(({ statements }) => statements).join("\n")}
+      ${keptChangesSchema(keeping).join(";\n")}`
     )
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(
@@ -86,12 +89,12 @@ describe("PostgreSQL", () => {
     )
     const open = new Set<Client>()
     stage = {
-      changes: makeChanges(postgres, models),
+      changes: makeChanges(postgres, models, keeping),
       clear: async () => {
         for (const client of open) await client.end()
         open.clear()
         await database.execute(
-          "truncate things, others, notes; truncate service.change, service.dispatcher, service.recent_change, service.watched"
+          "truncate kept.events, things, others, notes; truncate service.change, service.dispatcher, service.recent_change, service.watched"
         )
       },
       begin: async () => {
@@ -114,7 +117,8 @@ describe("PostgreSQL", () => {
       // Everything is that much older than it was.
       pass: (seconds) =>
         database.execute(
-          `update service.dispatcher set until = until - interval '${seconds} seconds' where isfinite(until);
+          `update kept.events set at = at - interval '${seconds} seconds';
+          update service.dispatcher set until = until - interval '${seconds} seconds' where isfinite(until);
           update service.watched set until = until - interval '${seconds} seconds';
           update service.recent_change set seen_at = seen_at - interval '${seconds} seconds'`
         ),

@@ -177,6 +177,36 @@ export const changesContract = (use: () => ChangesStage): void => {
     expect((await run(use().changes.last)).position).toBe(found[1]!.position)
   })
 
+  it("keeps what was settled for an hour, from a time on and before another, in pages", async () => {
+    const { changes } = use()
+    expect(await run(changes.keptSince)).toBeNull()
+    for (const [i, name] of ["a", "b", "c"].entries()) {
+      await insert(i + 1, name, i === 1 ? "others" : "things")
+      await use().pass(10)
+    }
+    const all = await take()
+    const [a, b, c] = all as [StoredChange, StoredChange, StoredChange]
+    const whole = { since: "0001-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z", after: null }
+    expect(await run(changes.kept(whole, 10))).toEqual([])
+    await settle([c, a])
+    const failed = await run(
+      Effect.result(changes.settle([b], () => Effect.fail(new RecordsError({ reason: { _tag: "Unavailable" } }))))
+    )
+    expect(Result.isFailure(failed)).toBe(true)
+    expect(namesOf(await run(changes.kept(whole, 10)))).toEqual(["a", "c"])
+    await settle([b])
+    expect(await run(changes.kept(whole, 10))).toEqual([a, b, c])
+    expect(await run(changes.keptSince)).toBe(a.at)
+    expect(await run(changes.kept({ ...whole, since: b.at }, 10))).toEqual([b, c])
+    expect(await run(changes.kept({ ...whole, since: a.at, until: c.at }, 10))).toEqual([a, b])
+    expect(await run(changes.kept(whole, 1))).toEqual([a])
+    expect(await run(changes.kept({ ...whole, after: { at: a.at, sequence: a.sequence } }, 1))).toEqual([b])
+    expect(await run(changes.kept({ ...whole, after: { at: c.at, sequence: c.sequence } }, 1))).toEqual([])
+    await use().pass(3_700)
+    await run(changes.forget)
+    expect(await run(changes.keptSince)).toBeNull()
+  })
+
   it("forgets what is older than ten minutes, and who has not said for twelve that they watch", async () => {
     await insert(1, "a")
     const [{ relation }] = await take() as [StoredChange]

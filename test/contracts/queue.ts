@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import type { EnqueuingDatabase } from "../../adapters/queue/enqueue.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { compileJobs } from "../../core/domain/compile/jobs.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { planEnqueue } from "../../core/domain/job/enqueue.ts"
@@ -750,6 +750,138 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(await job.enqueue(harness.db, "d", { key: "k", delay: "2 hours" })).not.toBe(first)
     })
 
+    it("keeps a key until its job has ended where that is asked for: while it runs and between its tries, until it is done, failed or removed", async () => {
+      const gates = [held(), held()]
+      let tries = 0
+      const job = defineJob<string>({
+        name: "kept",
+        maxAttempts: 2,
+        retryDelay: "1 hour",
+        concurrency: 2,
+        run: async (payload) => {
+          if (payload === "fails") throw new FatalJobError("no")
+          const at = tries++
+          await gates[at]?.opened
+          if (at === 0) throw new Error("no")
+        }
+      })
+      await start(job)
+      const enqueue = (payload: string, more: object = {}) =>
+        job.enqueue(harness.db, payload, { key: "k", unique: "running", ...more })
+      const first = await enqueue("a")
+      await harness.until(() => tries === 1)
+      // It runs, waits for its next try, runs again.
+      expect(await enqueue("b")).toBe(first)
+      gates[0]!.open()
+      await harness.until(has("kept", "retrying", 1))
+      expect(await enqueue("c")).toBe(first)
+      // A key that counts waiting jobs is another one, and so is that of another name.
+      const plain = await job.enqueue(harness.db, "plain", { key: "k", delay: "5 hours" })
+      expect(plain).not.toBe(first)
+      const namesake = defineJob<string>({ name: "kept/other", run: () => {} })
+      expect(await namesake.enqueue(harness.db, "x", { key: "k", unique: "running", delay: "5 hours" })).not.toBe(first)
+      await harness.advance(61 * minutes)
+      await harness.until(() => tries === 2)
+      expect(await enqueue("d")).toBe(first)
+      expect(await countsOf("kept")).toMatchObject({ waiting: 1, running: 1 })
+      gates[1]!.open()
+      await harness.until(has("kept", "completed", 1))
+      // Done: the key is free. What is removed while it waits frees it, and so does what failed for good.
+      const second = await enqueue("e", { delay: "5 hours" })
+      expect(second).not.toBe(first)
+      expect(await enqueue("f")).toBe(second)
+      expect(await run(harness.queue.withdraw(second))).toBe(true)
+      const third = await enqueue("fails")
+      expect(third).not.toBe(second)
+      await harness.until(has("kept", "failed", 1))
+      const fourth = await enqueue("g")
+      expect(fourth).not.toBe(third)
+      await harness.until(has("kept", "completed", 2))
+      // Retried by hand, the failed one has no key any more.
+      await run(harness.queue.retry({ id: third }))
+      await harness.until(has("kept", "failed", 1))
+
+      for (
+        const [options, text] of [
+          [{ unique: "running" }, /unique needs a key/],
+          [{ key: "k", unique: "always" }, /unique is neither/],
+          [{ key: "k", unique: "running", mode: "replace" }, /a job that runs takes no other payload/]
+        ] as const
+      ) await expect(job.enqueue(harness.db, "x", options as never)).rejects.toThrow(text)
+    })
+
+    it("keeps such a key for a job whose worker has died", async () => {
+      const gates = held()
+      const job = defineJob({ name: "kept", timeout: "1 day", run: () => gates.opened })
+      await start(job)
+      const first = await job.enqueue(harness.db, undefined, { key: "k", unique: "running" })
+      await harness.until(has("kept", "running", 1))
+      await harness.loseWorkers()
+      await harness.advance(31 * seconds)
+      await harness.until(has("kept", "retrying", 1))
+      expect(await job.enqueue(harness.db, undefined, { key: "k", unique: "running" })).toBe(first)
+    })
+
+    it("tells who runs, since when, and what the try told of itself: the last of a second, and nothing of earlier tries or lost ones", async () => {
+      const gates = [held(), held(), held()]
+      const steps: Array<(done: number, total?: number | null, note?: string | null) => void> = []
+      const job = defineJob<string>({
+        name: "long",
+        retryDelay: 0,
+        timeout: "1 day",
+        maxAttempts: 3,
+        run: async (_, { progress }) => {
+          const at = steps.push(progress) - 1
+          progress(at, 10, `try ${at}\0 \ud800${"x".repeat(300)}`)
+          await gates[at]?.opened
+          if (at === 0) throw new Error("no")
+        }
+      })
+      const running = (only: string | null = null) => run(harness.queue.running({ name: only, after: null, limit: 10 }))
+      const told = async () => (await running())[0]?.progress ?? null
+      await start(job)
+      const id = await job.enqueue(harness.db, "ä")
+      await harness.until(async () => (await told())?.done === 0)
+      const [first] = await running("long")
+      expect(first).toMatchObject({
+        id,
+        attempt: 1,
+        maxAttempts: 3,
+        group: null,
+        payload: "\"ä\"",
+        payloadBytes: 4,
+        progress: { total: 10, note: expect.stringMatching(/^try 0 \ufffdx{180,}$/) }
+      })
+      expect(Math.abs(Date.parse(first!.startedAt) - await harness.now())).toBeLessThan(30 * seconds)
+      expect(await run(harness.queue.running({ id }))).toMatchObject([{ id }])
+      expect(await run(harness.queue.running({ id: "no id" }))).toEqual([])
+      expect(await running("none")).toEqual([])
+      expect(await run(harness.queue.running({ name: null, after: first!, limit: 10 }))).toEqual([])
+      for (let done = 1; done <= 7; done++) steps[0]!(done)
+      await harness.until(async () => (await told())?.done === 7)
+      expect(await told()).toMatchObject({ total: null, note: null })
+      for (const wrong of [[NaN], [-1], [1, -1], [1, 2, 3], ["1"]]) {
+        expect(() => (steps[0] as (...all: readonly unknown[]) => void)(...wrong)).toThrow(TypeError)
+      }
+      // Another try begins with nothing, and one that has ended says nothing more.
+      gates[0]!.open()
+      await harness.until(async () => steps.length === 2 && (await told())?.done === 1)
+      steps[0]!(9)
+      await harness.advance(5 * seconds)
+      expect(await told()).toMatchObject({ done: 1 })
+      // Who lost the job writes nothing about it.
+      await harness.loseWorkers()
+      await start(job)
+      await harness.advance(31 * seconds)
+      await harness.until(async () => steps.length === 3 && (await told())?.done === 2)
+      steps[1]!(8)
+      await harness.advance(5 * seconds)
+      expect(await told()).toMatchObject({ done: 2 })
+      for (const each of gates) each.open()
+      await harness.until(has("long", "completed", 1))
+      expect(await running()).toEqual([])
+    })
+
     it("runs as many of a name at once as its concurrency", async () => {
       const gates = held()
       let running = 0
@@ -771,6 +903,84 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       gates.open()
       await harness.until(has("wide", "completed", 8))
       expect(most).toBe(3)
+    })
+
+    it("runs so many of a name at once over all workers, retries included; what a dead worker has counts until it is freed", async () => {
+      let running = 0
+      let most = 0
+      let total = 0
+      let fails = 5
+      let gates = held()
+      const job = defineJob<number>({
+        name: "few",
+        concurrency: 4,
+        maxRunning: 3,
+        timeout: "1 day",
+        retryDelay: 0,
+        run: async () => {
+          most = Math.max(most, ++running)
+          try {
+            await gates.opened
+            if (fails-- > 0) throw new Error("no")
+            total++
+          } finally {
+            running--
+          }
+        }
+      })
+      const wide = defineJob<number>({ name: "few/others", concurrency: 5, run: () => gates.opened })
+      for (let n = 0; n < 3; n++) await start(job, wide)
+      await job.enqueueMany(harness.db, Array.from({ length: 20 }, (_, payload) => ({ payload })))
+      await wide.enqueueMany(harness.db, Array.from({ length: 5 }, (_, payload) => ({ payload })))
+      await harness.until(async () => running === 3 && await has("few/others", "running", 5)())
+      await harness.advance(5 * seconds)
+      expect([running, await countsOf("few")]).toMatchObject([3, { running: 3, waiting: 17 }])
+      gates.open()
+      await harness.until(has("few", "completed", 20))
+      expect([most, running, total]).toEqual([3, 0, 20])
+
+      gates = held()
+      await job.enqueueMany(harness.db, Array.from({ length: 5 }, (_, payload) => ({ payload })))
+      await harness.until(has("few", "running", 3))
+      await harness.loseWorkers()
+      await start(job)
+      await harness.advance(10 * seconds)
+      expect(await countsOf("few")).toMatchObject({ running: 3, waiting: 2 })
+      await harness.advance(21 * seconds)
+      await harness.until(async () => total === 20 && running > 3)
+      expect(await countsOf("few")).toMatchObject({ running: 3 })
+      gates.open()
+      await harness.advance(10 * seconds)
+      await harness.until(has("few", "completed", 25))
+    })
+
+    it("lets so many of a name begin in a time over all workers, evenly; retries count, and what is held back loses no try", async () => {
+      const starts: number[] = []
+      const attempts: number[] = []
+      const job = defineJob<number>({
+        name: "rated",
+        concurrency: 4,
+        // One each fifth of a second.
+        rate: { jobs: 10, per: "2 seconds", burst: 1 },
+        maxAttempts: 2,
+        retryDelay: 0,
+        run: async (n, { job: { attempt } }) => {
+          starts.push(await harness.now())
+          attempts.push(attempt)
+          if (n < 3 && attempt === 1) throw new Error("no")
+        }
+      })
+      const others = defineJob<number>({ name: "rated/others", concurrency: 5, run: () => {} })
+      for (let n = 0; n < 3; n++) await start(job, others)
+      const begun = await harness.now()
+      await job.enqueueMany(harness.db, Array.from({ length: 12 }, (_, payload) => ({ payload })))
+      await others.enqueueMany(harness.db, Array.from({ length: 20 }, (_, payload) => ({ payload })))
+      await harness.until(has("rated/others", "completed", 20))
+      await harness.until(has("rated", "completed", 12))
+      // Twelve jobs and three retries are fifteen starts, and fourteen times between them.
+      expect([starts.length, attempts.filter((attempt) => attempt === 2).length]).toEqual([15, 3])
+      expect(Math.max(...starts) - begun).toBeGreaterThanOrEqual(14 * 200)
+      expect(await countsOf("rated")).toMatchObject({ failed: 0, waiting: 0 })
     })
 
     it("runs an ordered group one by one in order of enqueuing, groups beside each other, on two workers", async () => {
@@ -929,6 +1139,83 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(await run(harness.queue.nextDue)).toBeNull()
       await (await start(known)).stop()
       expect(Date.parse((await run(harness.queue.nextDue))!) - await harness.now()).toBeGreaterThan(59 * minutes)
+    })
+
+    const pause = (job: string, paused: boolean, ordered: boolean | null = null) =>
+      run(harness.queue.pause(job, paused, ordered))
+
+    it("begins nothing of a paused name, on no worker, until it is resumed; what runs goes on, and other names do", async () => {
+      const gates = held()
+      const seen: string[] = []
+      const job = defineJob<string>({
+        name: "paused",
+        run: async (payload) => {
+          if (payload === "held") await gates.opened
+          seen.push(payload)
+        }
+      })
+      const other = defineJob<string>({ name: "other", run: (payload) => void seen.push(payload) })
+      await start(job, other)
+      await job.enqueue(harness.db, "held")
+      await harness.until(has("paused", "running", 1))
+      expect(await pause("none", true)).toBeNull()
+      expect((await countsOf("paused"))!.pausedAt).toBeNull()
+      const since = (await pause("paused", true))!.pausedAt
+      expect(Math.abs(Date.parse(since!) - await harness.now())).toBeLessThan(30 * seconds)
+      // Again, it is paused since then.
+      expect(await pause("paused", true)).toEqual({ pausedAt: since })
+      const late = await job.enqueue(harness.db, "late", { delay: "1 hour" })
+      await job.enqueue(harness.db, "waits")
+      gates.open()
+      await harness.until(has("paused", "completed", 1))
+      expect(await run(harness.queue.nextDue)).toBeNull()
+      // A worker that starts now knows it, too.
+      const more = await start(job)
+      expect(await run(more.drain(20 * seconds))).toEqual({ drained: true, remaining: 0, nextDue: null })
+      expect(await run(harness.queue.hurry(late))).toBe(true)
+      await harness.advance(10 * seconds)
+      await other.enqueue(harness.db, "other")
+      await harness.until(has("other", "completed", 1))
+      expect(await countsOf("paused")).toMatchObject({ waiting: 2, running: 0, completed: 1, pausedAt: since })
+      expect(seen).toEqual(["held", "other"])
+      expect(await pause("paused", false)).toEqual({ pausedAt: null })
+      await harness.until(has("paused", "completed", 3))
+      expect(seen.toSorted()).toEqual(["held", "late", "other", "waits"])
+      expect((await countsOf("paused"))!.pausedAt).toBeNull()
+    })
+
+    it("keeps what a pause holds back, however long, with one run of a schedule; retries wait, too", async () => {
+      let fails = true
+      const seen: string[] = []
+      const tick = defineJob({ name: "tick", schedule: "* * * * * *", run: () => void seen.push("tick") })
+      const failing = defineJob<string>({
+        name: "failing",
+        retryDelay: "1 minute",
+        run: (payload) => {
+          if (fails) throw new Error("no")
+          seen.push(payload)
+        }
+      })
+      // A name that is declared, and has no queue yet.
+      expect(await pause("tick", true, false)).toMatchObject({ pausedAt: expect.any(String) })
+      await start(tick as never, failing)
+      await failing.enqueue(harness.db, "failing")
+      await harness.until(has("failing", "retrying", 1))
+      await pause("failing", true)
+      fails = false
+      await harness.advance(20 * days)
+      const [due] = await pending({ name: "tick" })
+      expect(await countsOf("tick")).toMatchObject({ waiting: 1, completed: 0 })
+      // It can be left out while the name is paused: the schedule has its next run all the same.
+      expect(await run(harness.queue.withdraw(due!.id))).toBe(true)
+      await harness.until(has("tick", "waiting", 1))
+      await harness.advance(3 * seconds)
+      expect(await countsOf("tick")).toMatchObject({ waiting: 1, completed: 0 })
+      expect(seen).toEqual([])
+      await pause("failing", false)
+      await pause("tick", false)
+      await harness.until(has("failing", "completed", 1))
+      await harness.until(async () => (await countsOf("tick"))!.completed > 0)
     })
 
     it("lets running jobs finish when it stops, and takes no more", async () => {

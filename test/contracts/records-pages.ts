@@ -239,6 +239,7 @@ export const pageSuite = (test: RecordsTest): void => {
         flag: "false",
         data: `{"a": [1, null, "\\u0001x"]}`,
         ref: "123e4567-e89b-42d3-a456-426614174000",
+        marks: "[\"\",\"a,b\",\"\\\"\\\\ \\u0001 {} ß 😀\",\"NULL\"]",
         deleted_at: "9999-12-31T23:59:59.999999Z"
       }
       yield* store([values])

@@ -35,6 +35,7 @@ export const things: Model = makeModel({
     { name: "flag", kind: "boolean", optional: true },
     { name: "data", kind: "json", optional: true },
     { name: "ref", kind: "uuid", optional: true },
+    { name: "marks", kind: "list", optional: true },
     { name: "deleted_at", kind: "timestamp", optional: true },
     { name: "updated_at", kind: "timestamp", readOnly: true, default: { db: true } }
   ]
@@ -88,6 +89,7 @@ create table things (
   flag boolean,
   data jsonb,
   ref uuid,
+  marks text[],
   deleted_at timestamptz,
   updated_at timestamptz not null default clock_timestamp()
 );

@@ -99,6 +99,38 @@ export const writeSuite = (test: RecordsTest): void => {
     )
 
     test(
+      "gives the whole texts of lists that are asked for, and takes and gives lists as they are",
+      function*({ inTransaction, store, stored }) {
+        const odd = JSON.stringify(["private:1/a.pdf?name=x", "quote\" back\\ {,} NULL \u0001", "", "private:1/b.pdf"])
+        const twice = JSON.stringify(["c", "private:1/a.pdf?name=y", "c"])
+        yield* store([{ marks: odd }, { marks: "[]" }, { marks: null }, { marks: "[null,\"c\"]" }, { marks: twice }])
+        expect((yield* stored("1"))?.["marks"]).toBe(odd)
+        expect((yield* stored("2"))?.["marks"]).toBe("[]")
+        expect((yield* stored("3"))?.["marks"]).toBeNull()
+        expect((yield* stored("4"))?.["marks"]).toBe("[null,\"c\"]")
+        const texts = ["private:1/a.pdf", "private:1/b.pdf", "c", "NULL", "null", "private:1/a", "x"]
+        const ask = (tx: Parameters<Parameters<typeof inTransaction>[0]>[0]) =>
+          tx.holding({ model: things, field: f("marks"), texts })
+        expect((yield* inTransaction(ask)).toSorted()).toEqual([
+          "c",
+          "private:1/a.pdf?name=x",
+          "private:1/a.pdf?name=y",
+          "private:1/b.pdf"
+        ])
+        const held = yield* inTransaction((tx) =>
+          Effect.gen(function*() {
+            yield* update(tx, "1", { marks: "[\"x\"]" })
+            yield* update(tx, "4", { marks: null })
+            yield* update(tx, "5", { marks: "[]" })
+            return yield* ask(tx)
+          })
+        )
+        expect(held).toEqual(["x"])
+        expect((yield* stored("1"))?.["marks"]).toBe("[\"x\"]")
+      }
+    )
+
+    test(
       "updates, and moves a timestamp version beyond the stored one even if that lies ahead",
       function*({ inTransaction, store, stored }) {
         yield* store([{ qty: "1", updated_at: "2100-01-01T00:00:00.999999Z" }, {

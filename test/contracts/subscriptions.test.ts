@@ -32,7 +32,8 @@ describe("the fake", () => {
         ...configured[0]!,
         id: `made:${++last}`,
         reader: { of: "owner", id: owner, roles },
-        enabled
+        enabled,
+        kept: { stamp: "", failing: false }
       }
       fake.make(made)
       return made.id

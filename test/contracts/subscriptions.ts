@@ -70,6 +70,24 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
     }
   })
 
+  it("says of one that was read whether it is still so, at once", async () => {
+    const [id, other] = [await use().add("ann"), await use().add("ann")]
+    const { subscriptions } = use()
+    // The first read may make a secret.
+    await run(subscriptions.all)
+    const [one, still, declared] = [await find(id), await find(other), await find(use().configured)]
+    const unchanged = (each: Subscription) => run(subscriptions.unchanged(each))
+    expect(await Promise.all([one, still, declared, one].map(unchanged))).toEqual([true, true, true, true])
+    await end(one, gone)
+    expect(await Promise.all([one, still, declared].map(unchanged))).toEqual([false, true, true])
+    expect(await unchanged(await find(id))).toBe(true)
+    expect(await unchanged({ ...still, id: "made:999999999999" })).toBe(false)
+    // And the list has it, however shortly ago it was read.
+    expect((await run(subscriptions.all)).find((each) => each.id === id)?.enabled).toBe(false)
+    const late = await use().add("bob")
+    expect((await run(subscriptions.all)).some((each) => each.id === late)).toBe(true)
+  })
+
   it("acts with the roles that it keeps, as far as its owner has them now, and with none of who may not act", async () => {
     const rolesOf = async (id: string) => run(use().subscriptions.rolesOf(await find(id)))
     const [kept, wide, narrow] = [

@@ -6,6 +6,7 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import {
   madePrefix,
   makeWebhooks,
+  webhookLimitsStatements,
   webhookRolesStatements,
   webhooksStatements
 } from "../../adapters/postgres/webhooks.ts"
@@ -35,7 +36,13 @@ describe("PostgreSQL", () => {
   beforeAll(async () => {
     const schema = "hooks"
     const database = await openDatabase(
-      `${queueStatements()}\n${[...webhooksStatements({ schema }), ...webhookRolesStatements({ schema })].join(";\n")}`
+      `${queueStatements()}\n${
+        [
+          ...webhooksStatements({ schema }),
+          ...webhookRolesStatements({ schema }),
+          ...webhookLimitsStatements({ schema })
+        ].join(";\n")
+      }`
     )
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(

@@ -78,6 +78,53 @@ export const webhooksContract = (use: () => WebhooksStage): void => {
     expect(await run(use().webhooks.find("999999999999"))).toBeNull()
   })
 
+  it("gives another stamp, of one and of all, with every change, and the same one while nothing changes", async () => {
+    const [id, other] = [await use().add(), await use().add()]
+    const { webhooks } = use()
+    const stamps = async () => {
+      const each = await run(webhooks.stamps([id, other, "999999999999"]))
+      expect([...each.keys()].toSorted()).toEqual([id, other].toSorted())
+      expect(each.get(id)).toBe((await find(id)).stamp)
+      return { all: await run(webhooks.stamp), one: each.get(id)!, other: each.get(other)! }
+    }
+    const seen: Array<{ readonly all: string; readonly one: string }> = []
+    const changed = async () => {
+      const { other: still, ...now } = await stamps()
+      expect(await stamps()).toEqual({ ...now, other: still })
+      expect(still).toBe((await find(other)).stamp)
+      seen.push(now)
+      expect(new Set(seen.map(({ one }) => one)).size).toBe(seen.length)
+      expect(new Set(seen.map(({ all }) => all)).size).toBe(seen.length)
+    }
+    await changed()
+    await run(webhooks.firstSecret(id, "a"))
+    await changed()
+    await run(webhooks.disable(id, "Why not."))
+    await changed()
+    await run(webhooks.enable(id))
+    await changed()
+    await run(webhooks.failed(id))
+    await changed()
+    await run(webhooks.rotate(id, "b"))
+    await changed()
+    expect((await run(webhooks.stamps([]))).size).toBe(0)
+    const before = await run(webhooks.stamp)
+    const more = await use().add()
+    expect(await run(webhooks.stamp)).not.toBe(before)
+    expect((await run(webhooks.stamps([more]))).size).toBe(1)
+  })
+
+  it("gives another stamp once a previous secret has ended, which nobody writes", async () => {
+    const id = await use().add({ secret: "a" })
+    await run(use().webhooks.firstSecret(id, "a"))
+    await run(use().webhooks.rotate(id, "b"))
+    const [all, one] = [await run(use().webhooks.stamp), (await find(id)).stamp]
+    await use().pass(day + 1)
+    expect((await find(id)).previous).toBeNull()
+    expect((await find(id)).stamp).not.toBe(one)
+    expect(await run(use().webhooks.stamp)).not.toBe(all)
+  })
+
   it("keeps the first secret of all who make one at once", async () => {
     const id = await use().add()
     const made = await Promise.all(["a", "b", "c", "d"].map((sealed) => run(use().webhooks.firstSecret(id, sealed))))

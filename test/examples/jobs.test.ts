@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { makeOutbox } from "../../adapters/mail/outbox.ts"
 import { openPool } from "../../composition/database.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { prepareShop } from "../../examples/shop/database.ts"
 import { confirmOrder, reportOrders, tellSales, tellStatus } from "../../examples/shop/jobs.ts"
 import { modelsOf } from "../contracts/queue.ts"
@@ -44,9 +44,10 @@ it.each(
     })
     const timers = { now: () => performance.now(), after: () => () => {} }
     const onStop = () => () => {}
-    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers })).toEqual({
-      of: "completed"
-    })
+    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers, progress: () => {} }))
+      .toEqual({
+        of: "completed"
+      })
   } finally {
     await pool.end()
   }

@@ -16,6 +16,7 @@ export interface FakeChanges extends ChangesService {
 }
 
 const keptSeconds = 600
+const eventSeconds = 3_600
 const watchedSeconds = 720
 
 /** `transaction`: what the work of `settle` gets. It is called for each, and what it gives back is told how it ended. */
@@ -28,8 +29,11 @@ export const makeFakeChanges = (
   let position = 0
   let lease: { readonly holder: string; readonly until: number } | null = null
   let waiting: StoredChange[] = []
+  let kept: StoredChange[] = []
   let recent: Array<{ readonly position: string; readonly change: StoredChange; readonly at: number }> = []
   const watched = new Map<string, number>()
+  const inOrder = (): readonly StoredChange[] =>
+    kept.toSorted((a, b) => a.at === b.at ? Number(a.sequence) - Number(b.sequence) : a.at < b.at ? -1 : 1)
   const bySequence = (a: StoredChange, b: StoredChange): number => Number(a.sequence) - Number(b.sequence)
   return {
     begin: () => {
@@ -68,6 +72,7 @@ export const makeFakeChanges = (
           end(true)
           waiting = waiting.filter((each) => !gone.has(each.sequence))
           for (const change of found) {
+            if (change.operation !== "truncate") kept.push(change)
             if (change.operation === "truncate" || (watched.get(change.relation) ?? -1) < clock) continue
             recent.push({ position: String(++position), change, at: clock })
           }
@@ -77,6 +82,14 @@ export const makeFakeChanges = (
       Effect.sync(() => {
         for (const relation of relations) watched.set(relation, clock + watchedSeconds)
       }),
+    keptSince: Effect.sync(() => inOrder()[0]?.at ?? null),
+    kept: ({ after, since, until }, limit) =>
+      Effect.sync(() =>
+        inOrder().filter(({ at, sequence }) =>
+          at >= since && at < until &&
+          (after === null || at > after.at || (at === after.at && Number(sequence) > Number(after.sequence)))
+        ).slice(0, limit)
+      ),
     last: Effect.sync(() => ({ position: String(position), seconds: clock })),
     since: (relations, after, limit) =>
       Effect.sync(() =>
@@ -84,6 +97,7 @@ export const makeFakeChanges = (
           .slice(0, limit).map(({ change, position: at }) => ({ change, position: at }))
       ),
     forget: Effect.sync(() => {
+      kept = kept.filter(({ at }) => Date.parse(at) / 1_000 >= clock - eventSeconds)
       recent = recent.filter(({ at }) => at >= clock - keptSeconds)
       for (const [relation, until] of watched) if (until < clock) watched.delete(relation)
     })

@@ -15,8 +15,11 @@ import {
   takeUpMs
 } from "../../core/domain/job/definition.ts"
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
+import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
+import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import {
+  type BegunJob,
   type FailedJob,
   type JobCounts,
   type LastRun,
@@ -31,6 +34,7 @@ import {
   QueueError,
   type QueueService,
   type RunAttempt,
+  type RunningPage,
   type Timers,
   type Workers
 } from "../../core/ports/queue.ts"
@@ -44,6 +48,8 @@ interface Stored {
   maxAttempts: number
   attempts: number
   key: string | null
+  /** Whether it keeps its key until it has ended. */
+  readonly keeps: boolean
   readonly group: string | null
   /** Whether a worker has it, until when, and how far that may be moved. */
   owner: object | null
@@ -54,11 +60,18 @@ interface Stored {
   updatedAt: number
   readonly scheduled: boolean
   done: boolean
+  progress: BegunJob["progress"]
+  /** When that may be written again. */
+  progressAt: number
 }
 
 interface Definition {
   readonly ordered: boolean
   model: JobModel | null
+  pausedAt: number | null
+  /** When the next start is due, and whether an alarm is set for what the rate holds back. */
+  nextStart: number
+  held: boolean
 }
 
 const day = 86_400_000
@@ -128,7 +141,8 @@ export class FakeQueue {
 
   #hasDue(): boolean {
     return this.#jobs.some((job) =>
-      job.runAt <= this.#now && [...this.#workers].some(({ jobs }) => jobs.has(job.name)) && this.isAvailable(job)
+      job.runAt <= this.#now && [...this.#workers].some(({ jobs }) => jobs.has(job.name)) && this.isAvailable(job) &&
+      !this.isPaused(job.name)
     )
   }
 
@@ -144,7 +158,7 @@ export class FakeQueue {
     const old = (job: Stored): boolean =>
       job.done || (job.attempts >= job.maxAttempts && job.owner === null)
         ? job.updatedAt < this.#now - 7 * day
-        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day
+        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day && !this.isPaused(job.name)
     this.#jobs = this.#jobs.filter((job) => !old(job))
   }
 
@@ -172,18 +186,50 @@ export class FakeQueue {
       this.#jobs.find((each) => !each.done && each.name === job.name && each.group === job.group) === job
   }
 
+  isPaused(name: string): boolean {
+    return (this.#definitions.get(name)?.pausedAt ?? null) !== null
+  }
+
   fetch(name: string, owner: object): Stored | null {
+    if (this.isPaused(name)) return null
+    const most = this.#definitions.get(name)?.model?.maxRunning ?? Infinity
+    if (this.#jobs.filter((job) => job.name === name && job.owner !== null).length >= most) return null
     const [job] = this.#jobs.filter((each) => each.name === name && this.isAvailable(each) && each.runAt <= this.#now)
       .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt || Number(a.id) - Number(b.id))
     if (job === undefined) return null
-    const { model } = this.#definitions.get(name)!
+    const definition = this.#definitions.get(name)!
+    const { model } = definition
+    if (!this.#mayStart(name, definition)) return null
     job.owner = owner
     job.attempts++
-    job.key = null
+    if (!job.keeps) job.key = null
+    job.progress = null
+    job.progressAt = 0
     job.updatedAt = this.#now
     job.triedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + lockMarginMs
     this.#lease(job)
     return job
+  }
+
+  /** Takes one of the starts that the rate of a name allows. */
+  #mayStart(name: string, definition: Definition): boolean {
+    const rate = definition.model?.rate ?? null
+    if (rate === null) return true
+    const apart = apartUs(rate) / 1_000
+    const next = Math.min(Math.max(definition.nextStart, this.#now), this.#now + apart * rate.burst)
+    const wait = next - apart * (rate.burst - 1) - this.#now
+    if (wait <= 0) {
+      definition.nextStart = next + apart
+      return true
+    }
+    if (!definition.held) {
+      definition.held = true
+      this.timers.after(Math.max(leastWaitMs, Math.ceil(wait)), () => {
+        definition.held = false
+        this.#wake(name)
+      })
+    }
+    return false
   }
 
   complete(job: Stored, owner: object, attempt: number): void {
@@ -205,7 +251,10 @@ export class FakeQueue {
     job.updatedAt = this.#now
     if (fatal) job.maxAttempts = job.attempts
     const { model } = this.#definitions.get(job.name)!
-    if (job.attempts >= job.maxAttempts) return
+    if (job.attempts >= job.maxAttempts) {
+      job.key = null
+      return
+    }
     job.runAt = retryAt !== null && retryAt.getTime() > this.#now
       ? retryAt.getTime()
       : this.#now + (model === null ? 1_000 : retryDelayMs(model, job.attempts, Math.random()))
@@ -216,7 +265,13 @@ export class FakeQueue {
     if (unstorable !== null) throw refuse(unstorable)
     let definition = this.#definitions.get(plan.name)
     if (definition === undefined) {
-      definition = { ordered: plan.ordered ?? plan.group !== null, model: null }
+      definition = {
+        ordered: plan.ordered ?? plan.group !== null,
+        model: null,
+        pausedAt: null,
+        nextStart: 0,
+        held: false
+      }
       this.#definitions.set(plan.name, definition)
     }
     const { model, ordered } = definition
@@ -227,7 +282,10 @@ export class FakeQueue {
     const maxAttempts = plan.maxAttempts ?? model?.maxAttempts ?? 25
     const waiting = plan.key === null
       ? undefined
-      : this.#jobs.find((job) => job.name === plan.name && job.key === plan.key && !job.done && job.owner === null)
+      : this.#jobs.find((job) =>
+        job.name === plan.name && job.key === plan.key && job.keeps === (plan.mode === "running") && !job.done &&
+        (job.keeps || job.owner === null)
+      )
     if (waiting !== undefined) {
       if (plan.mode === "replace") {
         Object.assign(waiting, { payload: plan.payload, runAt, priority: plan.priority, maxAttempts })
@@ -239,7 +297,10 @@ export class FakeQueue {
 
   #add(
     id: string,
-    { group, key, name, payload, priority }: Pick<EnqueuePlan, "name" | "payload" | "priority" | "key" | "group">,
+    { group, key, mode, name, payload, priority }: Pick<
+      EnqueuePlan,
+      "name" | "payload" | "priority" | "key" | "mode" | "group"
+    >,
     runAt: number,
     maxAttempts: number,
     scheduled: boolean
@@ -253,6 +314,7 @@ export class FakeQueue {
       maxAttempts,
       attempts: 0,
       key,
+      keeps: mode === "running",
       group,
       owner: null,
       lockedUntil: 0,
@@ -261,7 +323,9 @@ export class FakeQueue {
       createdAt: this.#now,
       updatedAt: this.#now,
       scheduled,
-      done: false
+      done: false,
+      progress: null,
+      progressAt: 0
     })
     return id
   }
@@ -272,10 +336,13 @@ export class FakeQueue {
     const id = `-${this.#runs.size + 1}`
     const run = `${job.name} ${next.toISOString()}`
     if (this.#runs.has(run)) return
+    const waits = (each: Stored): boolean =>
+      each.name === job.name && each.scheduled && !isBegun(each) && each.runAt <= this.#now
+    if (this.isPaused(job.name) && this.#jobs.some(waits)) return
     this.#runs.add(run)
     this.#add(
       id,
-      { name: job.name, payload: "null", priority: 0, key: null, group: null },
+      { name: job.name, payload: "null", priority: 0, key: null, mode: "dedupe", group: null },
       next.getTime(),
       job.maxAttempts,
       true
@@ -286,8 +353,9 @@ export class FakeQueue {
   start(jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt): Workers {
     for (const model of jobs.values()) {
       const known = this.#definitions.get(model.name)
-      if (known === undefined) this.#definitions.set(model.name, { ordered: model.ordered, model })
-      else known.model = model
+      if (known === undefined) {
+        this.#definitions.set(model.name, { ordered: model.ordered, model, pausedAt: null, nextStart: 0, held: false })
+      } else known.model = model
     }
     const waits = (job: Stored): boolean => job.scheduled && job.attempts === 0 && job.owner === null && !job.done
     this.#jobs = this.#jobs.filter((job) => {
@@ -309,7 +377,8 @@ export class FakeQueue {
 
   pending(names: ReadonlySet<string>): number {
     return this.#jobs.filter((job) =>
-      names.has(job.name) && !job.done && (job.owner !== null || (this.isAvailable(job) && job.runAt <= this.#now))
+      names.has(job.name) && !job.done &&
+      (job.owner !== null || (this.isAvailable(job) && job.runAt <= this.#now && !this.isPaused(job.name)))
     ).length
   }
 
@@ -319,7 +388,7 @@ export class FakeQueue {
         ? []
         : job.owner !== null
         ? [job.lockedUntil]
-        : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null
+        : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null && !this.isPaused(job.name)
         ? [job.runAt]
         : []
     )
@@ -341,7 +410,8 @@ export class FakeQueue {
         nextDue: next === null ? null : iso(next),
         oldestDue: next === null || next > this.#now ? null : iso(next),
         nextRun: this.#nextRun(jobs),
-        lastRun: this.#lastRun(jobs)
+        lastRun: this.#lastRun(jobs),
+        pausedAt: this.isPaused(name) ? iso(this.#definitions.get(name)!.pausedAt!) : null
       }
     })
   }
@@ -432,6 +502,46 @@ export class FakeQueue {
       .slice(0, limit)
   }
 
+  #begun(page: RunningPage): readonly BegunJob[] {
+    const { after, limit, longest = Infinity, name } = "id" in page ? { after: null, limit: 1, name: null } : page
+    return this.#jobs
+      .filter((job) =>
+        job.owner !== null && (name === null || job.name === name) && (!("id" in page) || job.id === page.id)
+      )
+      .toSorted((a, b) => a.updatedAt - b.updatedAt || Number(a.id) - Number(b.id))
+      .map((job) => ({
+        id: job.id,
+        name: job.name,
+        attempt: job.attempts,
+        maxAttempts: job.maxAttempts,
+        startedAt: iso(job.updatedAt),
+        worker: "memory",
+        progress: job.progress,
+        group: job.group,
+        enqueuedAt: iso(job.createdAt),
+        payload: Buffer.byteLength(job.payload) > longest ? null : job.payload,
+        payloadBytes: Buffer.byteLength(job.payload)
+      }))
+      .filter((job) =>
+        after === null || job.startedAt > after.startedAt ||
+        (job.startedAt === after.startedAt && Number(job.id) > Number(after.id))
+      )
+      .slice(0, limit)
+  }
+
+  /** Keeps the progress of a try that has its job: at once, and then the last of each second. */
+  tell(job: Stored, owner: object, attempt: number, progress: Progress): void {
+    const write = (): void => {
+      if (job.owner === owner && job.attempts === attempt) job.progress = { ...progress, at: iso(this.#now) }
+    }
+    const wait = job.progressAt - this.#now
+    if (wait > 0) this.timers.after(wait, write)
+    else {
+      job.progressAt = this.#now + progressMs
+      write()
+    }
+  }
+
   #chosen(chosen: Chosen): readonly Stored[] {
     return this.#jobs.filter((job) =>
       this.#hasFailed(job) && ("id" in chosen ? job.id === chosen.id : job.name === chosen.name)
@@ -474,6 +584,7 @@ export class FakeQueue {
         this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
         return jobs.size
       }),
+    running: (page) => Effect.sync(() => this.#begun(page)),
     pending: (page) => Effect.sync(() => this.#pending(page)),
     hurry: (id) =>
       Effect.suspend(() => {
@@ -495,6 +606,16 @@ export class FakeQueue {
         const { model } = this.#definitions.get(job.name)!
         if (job.scheduled && !isBegun(job) && model !== null) this.enqueueRun(model, Math.max(this.#now, job.runAt))
         return true
+      }),
+    pause: (name, paused, ordered) =>
+      Effect.sync(() => {
+        const found = this.#definitions.get(name)
+        if (found === undefined && ordered === null) return null
+        const definition = found ??
+          { ordered: ordered === true, model: null, pausedAt: null, nextStart: 0, held: false }
+        this.#definitions.set(name, definition)
+        definition.pausedAt = paused ? definition.pausedAt ?? this.#now : null
+        return { pausedAt: definition.pausedAt === null ? null : iso(definition.pausedAt) }
       }),
     freeDead: Effect.sync(() => this.#freeDead()),
     cancel: (ids) =>
@@ -566,7 +687,8 @@ class FakeWorkers implements Workers {
           else signal.addEventListener("abort", call, { once: true })
           return () => signal.removeEventListener("abort", call)
         },
-        timers: this.#queue.timers
+        timers: this.#queue.timers,
+        progress: (progress) => this.#queue.tell(stored, this, attempt, progress)
       }).then((outcome) => {
         if (outcome.of === "completed") this.#queue.complete(stored, this, attempt)
         else if (stored.attempts === attempt) {
@@ -595,6 +717,12 @@ class FakeWorkers implements Workers {
       const remaining = this.#queue.pending(names)
       return { drained: remaining === 0, remaining, nextDue: this.#queue.nextDue }
     })
+
+  readonly hold: Workers["hold"] = (name, paused) => {
+    if (!paused) this.wake(name)
+  }
+
+  readonly isPaused = (): boolean => [...this.jobs.keys()].some((name) => this.#queue.isPaused(name))
 
   readonly isReady = (): boolean => this.#stopping === null
 

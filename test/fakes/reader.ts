@@ -15,6 +15,7 @@ import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import { textsIn } from "../../core/domain/value/list.ts"
 import type { RecordsError, RecordsReader } from "../../core/ports/records.ts"
 import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
 import { refusal } from "./constraints.ts"
@@ -132,7 +133,9 @@ export const makeReader = (
       }),
     holding: ({ field, model, texts }) =>
       Effect.map(begin("holding"), () => {
-        const values = read(model).flatMap((row) => row[field.index] ?? [])
+        const textsOf = (cell: Cell): readonly string[] =>
+          cell === null ? [] : field.kind === "list" ? textsIn(cell) : [cell]
+        const values = read(model).flatMap((row) => textsOf(row[field.index] ?? null))
         return [...new Set(values.filter((value) => texts.includes(value.split("?", 1)[0]!)))]
       }),
     aggregate: (plan) =>

@@ -41,6 +41,8 @@ export const makeFakeSubscriptions = (configured: readonly Subscription[]): Fake
     pass: (seconds) => void (clock += seconds),
     all: Effect.sync(() => [...configured, ...[...made.values()].map(({ subscription }) => subscription)]),
     find: (id) => Effect.sync(() => configured.find((each) => each.id === id) ?? made.get(id)?.subscription ?? null),
+    unchanged: (subscription) =>
+      Effect.sync(() => subscription.kept === null || made.get(subscription.id)?.subscription === subscription),
     rolesOf: ({ id, reader }) =>
       Effect.sync(() => {
         if (reader.of !== "owner") return []

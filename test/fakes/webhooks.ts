@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { TryResult } from "../../core/domain/event/try.ts"
 import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 
-interface Row extends Omit<KeptSubscription, "previous" | "failing"> {
+interface Row extends Omit<KeptSubscription, "previous" | "failing" | "stamp"> {
   readonly reason: string | null
   readonly version: number
   readonly previous: { readonly sealed: string | null; readonly until: number } | null
@@ -50,7 +50,8 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
   const kept = ({ failingSince, previous, ...row }: Row): KeptSubscription => ({
     ...row,
     previous: previous !== null && previous.until > clock ? previous.sealed : null,
-    failing: failingSince !== null
+    failing: failingSince !== null,
+    stamp: JSON.stringify([row, previous, failingSince, previous !== null && previous.until > clock])
   })
   return {
     add: (more) => {
@@ -68,6 +69,8 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         tenant: null,
         owner: "ann",
         roles: null,
+        perMinute: null,
+        waits: null,
         secret: null,
         ...more,
         reason: null,
@@ -89,6 +92,12 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
       return id
     },
     all: Effect.sync(() => [...rows.values()].map(kept)),
+    stamp: Effect.sync(() => JSON.stringify([...rows.values()].map((row) => kept(row).stamp))),
+    stamps: (ids) =>
+      Effect.sync(() => {
+        const found = ids.flatMap((id) => rows.get(id) ?? [])
+        return new Map(found.map((row) => [row.id, kept(row).stamp]))
+      }),
     find: (id) =>
       Effect.sync(() => {
         const row = rows.get(id)
@@ -128,6 +137,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         for (const [, each] of found) each.failed = false
         return found.length
       }),
+    replaying: () => Effect.succeed(false),
     log: (id, result) =>
       Effect.sync(() => {
         const old = tries.filter(({ at }) => at < clock - 30 * day)

@@ -188,7 +188,7 @@ export const faults = [
   // writes
   {
     rule: "an update without a version is refused",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "  if (precondition === null) return op === \"update\" ? preconditionRequired() : null",
     new: "  if (precondition === null) return null",
     tests: ["test/http/writes/update.test.ts"]
@@ -202,7 +202,7 @@ export const faults = [
   },
   {
     rule: "the rule comes before the precondition",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
     new:
       "    const early = preconditionRefusal(core, write, row, bindings)\n    if (early !== null) return Effect.fail(early)\n    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
@@ -210,28 +210,28 @@ export const faults = [
   },
   {
     rule: "a row may not leave the caller's own rows",
-    file: "core/app/write.ts",
+    file: "core/app/write/execute.ts",
     old: "      row[columns.length] === \"true\" && row[columns.length + 1] === \"true\"\n",
     new: "      row[columns.length + 1] === \"true\"\n",
     tests: ["test/http/writes"]
   },
   {
     rule: "the rule of a create judges the row as written",
-    file: "core/app/write.ts",
+    file: "core/app/write/execute.ts",
     old: "    if (!passes) return Effect.fail(accessDenied())\n    const visible",
     new: "    const visible",
     tests: ["test/http/writes/create.test.ts", "test/http/writes"]
   },
   {
     rule: "a value that the database refuses tells nothing of rows that the caller may not write",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
     new: "    const denied = false && isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
     tests: ["test/http/writes", "test/attack/oracles.test.ts"]
   },
   {
     rule: "a deleted record is restored only when it is deleted",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "        judged: row[softDelete.index] === null\n",
     new: "        judged: row[softDelete.index] === undefined\n",
     tests: ["test/http/writes"]
@@ -288,22 +288,22 @@ export const faults = [
   },
   {
     rule: "no cache keeps a record whose links end",
-    file: "core/app/read.ts",
+    file: "core/app/read/list.ts",
     old: "shape.ending ? { etag, \"cache-control\": \"no-store\" } : { etag }",
     new: "{ etag }",
     tests: ["test/files/links.test.ts"]
   },
   {
     rule: "a file that is derived is written only to a record that still holds it",
-    file: "core/app/derive-files.ts",
-    old: "const withText = (cell: Cell, text: string, next: string): Cell => cell === text ? next : null",
-    new: "const withText = (cell: Cell, text: string, next: string): Cell => cell === text ? next : next",
+    file: "core/app/file/derive.ts",
+    old: "before === null || before !== held.cell",
+    new: "before === null",
     tests: ["test/files/derive.test.ts"]
   },
   {
     rule: "no record lists a variant that a cleanup deletes",
-    file: "core/app/derive-files.ts",
-    old: "  if (variants.length > 0 && !(yield* claimFiles(files, tx, variants))) return false\n",
+    file: "core/app/file/derive.ts",
+    old: "  if (variants.length > 0 && !(yield* claimFiles(files, tx, variants))) return \"left\"\n",
     new: "",
     tests: ["test/files/derive.test.ts"]
   },
@@ -344,28 +344,28 @@ export const faults = [
   },
   {
     rule: "an upload in pieces counts as announced",
-    file: "core/app/room.ts",
+    file: "core/app/file/room.ts",
     old: "unfinished?.of === \"upload\" ? unfinished.length",
     new: "unfinished?.of === \"upload\" ? 0",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "a person has begun a limited number of uploads in pieces",
-    file: "core/app/resume.ts",
+    file: "core/app/file/resume.ts",
     old: "  if (!isTooMuch(total, length)) return",
     new: "  if (!isTooMuch(total, length) || true) return",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "a file that came in pieces is scheduled to go before it is visible",
-    file: "core/app/settle.ts",
+    file: "core/app/file/settle.ts",
     old: "  for (const each of expected(upload, first)) {",
     new: "  for (const each of expected(upload, first).slice(0, 0)) {",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "the end of an upload in pieces goes on where it broke off",
-    file: "core/app/settle.ts",
+    file: "core/app/file/settle.ts",
     old: "  if (record.finished === null) yield* keepRecord(upload, begun)",
     new: "  void keepRecord",
     tests: ["test/http/files/resume.test.ts"]
@@ -376,6 +376,55 @@ export const faults = [
     old: "  return start >= size ? \"unsatisfiable\"",
     new: "  return start > size ? \"unsatisfiable\"",
     tests: ["core/domain/file/range.test.ts"]
+  },
+  {
+    rule: "a list of files keeps only what its record holds",
+    file: "core/domain/write/file.ts",
+    old: "if (kept.every((text) => held.has(text))) {",
+    new: "if (kept.every((text) => field.kind === \"list\" || held.has(text))) {",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a list of files names none twice",
+    file: "core/domain/write/file.ts",
+    old: "    if (earlier !== undefined) return refuse(",
+    new: "    if (earlier === -1) return refuse(",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a file that leaves its list is scheduled for deletion, and those that stay are not",
+    file: "core/domain/write/file.ts",
+    old: "      const file = left.has(text) ? null : readStored(text)\n",
+    new: "      const file = left.size > 0 ? null : readStored(text)\n",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a file that a list holds is not deleted",
+    file: "adapters/postgres/reader.ts",
+    old: "unnest(t.${column}) element`",
+    new: "unnest(t.${column}[2:]) element`",
+    tests: ["test/contracts/records.test.ts", "test/files/cleanup.test.ts"]
+  },
+  {
+    rule: "a link opens what its row holds in the list",
+    file: "core/app/file/download.ts",
+    old: "for (const text of fileTexts(field, row?.[0] ?? null)) {",
+    new: "for (const text of fileTexts(field, row?.[0] ?? null).slice(0, 1)) {",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a batch asks for all its uploads before it runs",
+    file: "core/app/write/batch.ts",
+    old: "core.files === null || uploads.length < 2",
+    new: "core.files === null || uploads.length > 0",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a request attaches at most a thousand uploads",
+    file: "core/app/write/attach.ts",
+    old: "there.size + uploads.length > mostUploads",
+    new: "there.size > 10 * mostUploads",
+    tests: ["test/http/files/list.test.ts"]
   },
   // jobs, events, forms
   {
@@ -429,21 +478,21 @@ export const faults = [
   },
   {
     rule: "a challenge is spent once",
-    file: "core/app/form.ts",
+    file: "core/app/form/form.ts",
     old: "    if (!fresh) return yield* Effect.fail(botCheckFailed())\n",
     new: "",
     tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
   },
   {
     rule: "the limit of submissions counts before the check",
-    file: "core/app/form.ts",
+    file: "core/app/form/form.ts",
     old: "      if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))\n",
     new: "",
     tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
   },
   {
     rule: "records stay out of the payloads of jobs that people see",
-    file: "core/app/dispatch.ts",
+    file: "core/app/event/dispatch.ts",
     old: "      member === \"before\" || member === \"after\" ? undefined : value)",
     new: "      member === \"before\" ? undefined : value)",
     tests: ["test/webhooks", "test/http/jobs.test.ts"]
@@ -463,8 +512,29 @@ export const faults = [
     tests: ["test/auth/users.test.ts"]
   },
   {
+    rule: "a try asks whether its subscription is still as it was read",
+    file: "core/app/event/deliver.ts",
+    old: "    if (test || (yield* use.subscriptions.unchanged(subscription))) break\n",
+    new: "    break\n",
+    tests: ["test/webhooks/processes.test.ts"]
+  },
+  {
+    rule: "a dispatch reads subscriptions that have changed",
+    file: "core/app/event/webhooks.ts",
+    old: "    if (read?.stamp === stamp) return read.all\n",
+    new: "    if (read !== null) return read.all\n",
+    tests: ["test/webhooks/processes.test.ts"]
+  },
+  {
+    rule: "turns of a subscription with a limit are apart",
+    file: "core/app/event/redeliver.ts",
+    old: "    if (perMinute === null) return\n",
+    new: "    if (perMinute !== null) return\n",
+    tests: ["test/webhooks/limits.test.ts"]
+  },
+  {
     rule: "subscriptions that are off get nothing",
-    file: "core/app/dispatch.ts",
+    file: "core/app/event/dispatch.ts",
     old: "(yield* use.subscriptions.all).filter(({ enabled }) => enabled)",
     new: "(yield* use.subscriptions.all)",
     tests: ["test/webhooks/delivery.test.ts", "test/webhooks/extension.test.ts"]
@@ -483,6 +553,41 @@ export const faults = [
     new: "set attempts = jobs.attempts, locked_at = null",
     tests: ["test/contracts/queue.test.ts", "test/queue"]
   },
+  {
+    rule: "nothing of a paused name begins",
+    file: "adapters/queue/schema.ts",
+    old: "    if paused is not null then return null; end if;\n",
+    new: "",
+    tests: ["test/contracts/queue.test.ts", "test/queue/paused.test.ts"]
+  },
+  {
+    rule: "fetches of a limited name count one after the other",
+    file: "adapters/queue/schema.ts",
+    old: "where task_id = task for no key update;",
+    new: "where task_id = task;",
+    tests: ["test/queue/limits.test.ts"]
+  },
+  {
+    rule: "a burst is part of the rate",
+    file: "core/domain/job/rate.ts",
+    old: "(jobs - burst + 1)",
+    new: "jobs",
+    tests: ["core/domain/job/rate.test.ts"]
+  },
+  {
+    rule: "a key is kept until its job has ended where that is asked for",
+    file: "adapters/queue/schema.ts",
+    old: "    if strpos(split_part(new.key, ' ', 1), '!') = 0 then new.key := null; end if;\n",
+    new: "    new.key := null;\n",
+    tests: ["test/contracts/queue.test.ts", "test/queue/unique.test.ts"]
+  },
+  {
+    rule: "a try that has lost its job tells no progress",
+    file: "adapters/queue/progress.ts",
+    old: "and j.locked_by = t.owner and j.attempts = t.try",
+    new: "",
+    tests: ["test/queue/progress.test.ts"]
+  },
   // hooks
   {
     rule: "a signed time may be five minutes from now, and no more",
@@ -500,28 +605,28 @@ export const faults = [
   },
   {
     rule: "only true or an object lets a message in",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "if (verdict === true) return",
     new: "if (Boolean(verdict)) return",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "copies of a message at the same moment are answered alike",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "        yield* tx.hold(`hook ${name} ${id}`, \"alone\")\n",
     new: "",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "a message that was taken enqueues nothing again",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "        if (claimed.of === \"stored\") return\n",
     new: "",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "a client whose requests were denied too often is refused before its body is read",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "      yield* unlessBlocked(hook, client)\n",
     new: "",
     tests: ["test/attack/hooks.test.ts"]

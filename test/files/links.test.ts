@@ -88,6 +88,11 @@ onStage("addresses of files", (stage) => {
     expect((await service.call(admin, "GET", path, { headers: { "if-none-match": etag } })).status).toBe(304)
     const plain = await service.get(admin, `${path}?fields=title`)
     expect(plain.headers.get("cache-control")).toBe("private, no-cache")
+    const note = await ticketFor(stage(), admin, "galleries.notes", pdf(), { name: "a.pdf" })
+    const gallery = await create(stage(), admin, "galleries", { title: "A", owner_id: "ann", notes: [note] })
+    const list = `/api/v1/galleries/${gallery["id"] as unknown as string}`
+    expect((await service.get(admin, `${list}?fields=notes`)).headers.get("cache-control")).toBe("no-store")
+    expect((await service.get(admin, `${list}?fields=title`)).headers.get("cache-control")).toBe("private, no-cache")
     const product = await create(stage(), ann, "products", { name: "A" })
     const open = await service.get(ann, `/api/v1/products/${product["id"] as unknown as string}`)
     expect(open.headers.get("cache-control")).toBe("private, no-cache")

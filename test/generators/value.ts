@@ -183,6 +183,11 @@ export const cell = (random: Random, field: Field, { ascii = false, beyond = fal
       return random.pick(["EUR", "NOK", "USD", "JPY"])
     case "country":
       return random.pick(["NO", "SE", "DE", "FR"])
+    case "list":
+      return rarely(
+        ["[null]", "[\"a\",null]", "[[\"a\",null],[\"\\\"\",\"NULL\"]]"],
+        () => JSON.stringify(Array.from({ length: random.below(4) }, () => text(random, { ascii })))
+      )
     case "json":
       return rarely(["[1, 2]"], () => random.pick(["{}", "[]", "1", "null", "\"x\""]))
     case "text":

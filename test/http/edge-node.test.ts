@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { EdgeOptions } from "../../adapters/http/handle.ts"
 import { listen } from "../../adapters/http/node.ts"
 import type { ListenOptions } from "../../adapters/http/node.ts"
-import { json } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
 import { hugeLength, mounted, until, viaNode } from "./edge-app.ts"
 import type { NodeStage } from "./edge-app.ts"
 

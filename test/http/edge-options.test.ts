@@ -13,7 +13,7 @@ import { makeEdge } from "../../adapters/http/handle.ts"
 import type { ExtraRoute } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
 import type { EdgeRequest } from "../../adapters/http/request.ts"
-import { json } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
 import { mounted, script, secretText, until, viaFetch } from "./edge-app.ts"
 
 const authorized = { authorization: "Bearer user-ada" }

@@ -3,7 +3,7 @@
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { EdgeOptions } from "../../adapters/http/handle.ts"
-import { json } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
 import { mounted, secretText, viaFetch, viaNode } from "./edge-app.ts"
 import type { Answered, Stage } from "./edge-app.ts"
 import { groups } from "./edge-scenarios.ts"

@@ -3,12 +3,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
-import { defineJob } from "../../adapters/queue/define.ts"
+import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { type Admin, compileOrThrow, createAdmin, makeService } from "../../composition/create-admin.ts"
 import { StartupError } from "../../composition/startup-error.ts"
-import { shownPayload } from "../../core/app/dispatch.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { shownPayload } from "../../core/app/event/dispatch.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
@@ -46,8 +46,12 @@ interface Answer {
   readonly json: unknown
 }
 
-const setUp = (options: { readonly token?: string; readonly workers?: boolean } = {}) => {
-  const compiled = compileOrThrow(defineConfig({ resources: [notes], jobs: [failing, nightly] }))
+const setUp = (
+  options: { readonly token?: string; readonly workers?: boolean; readonly jobs?: readonly Job<never>[] } = {}
+) => {
+  const compiled = compileOrThrow(
+    defineConfig({ resources: [notes], jobs: [failing, nightly, ...options.jobs ?? []] as never })
+  )
   const queue = new FakeQueue()
   const log: string[] = []
   let workers: Workers | null = null
@@ -180,8 +184,12 @@ describe("routes of the queue", () => {
         ["DELETE", "/failed/1"],
         ["GET", "/pending"],
         ["GET", "/pending/1"],
+        ["GET", "/running"],
+        ["GET", "/running/1"],
         ["POST", "/pending/1:run"],
-        ["DELETE", "/pending/1"]
+        ["DELETE", "/pending/1"],
+        ["POST", ":pause?name=x"],
+        ["POST", ":resume?name=x"]
       ] as const
     ) {
       expect((await call(null, method, `/api/jobs${path}`)).status).toBe(401)
@@ -316,6 +324,91 @@ describe("routes of the queue", () => {
     ])
   })
 
+  it("pause a name and resume it: counts, health and the log say so, and what is no name is not there", async () => {
+    const { call, log, queue } = setUp()
+    const paused = await call(admin, "POST", "/api/jobs:pause?name=mail/send")
+    expect([paused.status, paused.json]).toEqual([200, { name: "mail/send", pausedAt: "2026-01-01T00:00:00.000000Z" }])
+    await failing.enqueue(queue.db, { n: 1 })
+    await queue.advance(60_000)
+    expect((await call(admin, "POST", "/api/jobs:pause?name=mail/send")).json).toEqual(paused.json)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
+      jobs: [
+        { name: "mail/send", waiting: 1, failed: 0, pausedAt: "2026-01-01T00:00:00.000000Z" },
+        { name: "nightly", pausedAt: null }
+      ]
+    })
+    expect(await call(null, "GET", "/readyz")).toMatchObject({ status: 200, json: { status: "ok", jobs: "paused" } })
+    const resumed = await call(admin, "POST", "/api/jobs:resume?name=mail/send")
+    expect([resumed.status, resumed.json]).toEqual([200, { name: "mail/send", pausedAt: null }])
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({ jobs: [{ failed: 1, pausedAt: null }, {}] })
+    expect((await call(null, "GET", "/readyz")).json).toEqual({ status: "ok" })
+    for (const name of ["none", "no name", "\0", "x".repeat(129), "%00"]) {
+      const path = `/api/jobs:pause?name=${encodeURIComponent(name)}`
+      expect([name, (await call(admin, "POST", path)).status]).toEqual([name, 404])
+    }
+    const lines = log.map((line) => JSON.parse(line) as { readonly event?: string })
+    expect(lines.filter(({ event }) => event?.startsWith("jobs-"))).toMatchObject([
+      { event: "jobs-paused", name: "mail/send", user: "ada" },
+      { event: "jobs-paused", name: "mail/send", user: "ada" },
+      { event: "jobs-resumed", name: "mail/send", user: "ada" }
+    ])
+  })
+
+  it("pause a name that is declared and has no queue yet", async () => {
+    const { call, queue } = setUp({ workers: false })
+    expect((await call(admin, "POST", "/api/jobs:pause?name=nightly")).status).toBe(200)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
+      jobs: [{ pausedAt: null }, { name: "nightly", pausedAt: expect.any(String) }]
+    })
+    expect(await Effect.runPromise(queue.service.nextDue)).toBeNull()
+  })
+
+  it("lists running jobs with their progress in pages, one with its whole payload", async () => {
+    const open = Promise.withResolvers<void>()
+    const long = defineJob<{ n: number; text?: string }>({
+      name: "long",
+      concurrency: 3,
+      run: async ({ n }, { progress }) => {
+        if (n === 1) progress(3, 10, "third")
+        await open.promise
+      }
+    })
+    const { call, queue } = setUp({ jobs: [long] })
+    const ids = []
+    for (const n of [1, 2]) ids.push(await long.enqueue(queue.db, { n }))
+    ids.push(await long.enqueue(queue.db, { n: 3, text: "x".repeat(5_000) }))
+    const first = await call(admin, "GET", "/api/jobs/running?page_size=2")
+    const { jobs, next_page_token: token } = first.json as { jobs: readonly unknown[]; next_page_token: string }
+    expect(jobs).toEqual([
+      {
+        id: ids[0],
+        name: "long",
+        attempt: 1,
+        maxAttempts: 10,
+        startedAt: "2026-01-01T00:00:00.000000Z",
+        worker: "memory",
+        progress: { done: 3, total: 10, note: "third", at: "2026-01-01T00:00:00.000000Z" },
+        group: null,
+        enqueuedAt: "2026-01-01T00:00:00.000000Z",
+        payloadBytes: 7,
+        payload: { n: 1 }
+      },
+      expect.objectContaining({ id: ids[1], progress: null })
+    ])
+    const next = `/api/jobs/running?page_size=2&page_token=${encodeURIComponent(token)}`
+    expect((await call(admin, "GET", next)).json).toMatchObject({
+      jobs: [{ id: ids[2], payload: null }],
+      next_page_token: null
+    })
+    expect((await call(other, "GET", next)).status).toBe(400)
+    expect((await call(admin, "GET", `/api/jobs/running/${ids[2]}`)).json).toMatchObject({ payload: { n: 3 } })
+    expect((await call(admin, "GET", "/api/jobs/running?name=none")).json).toMatchObject({ jobs: [] })
+    open.resolve()
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", `/api/jobs/running/${ids[2]}`)).status).toBe(404)
+  })
+
   it("lists waiting jobs soonest first in pages, one with its whole payload", async () => {
     const { call, queue } = setUp()
     const at = (minutes: number) => ({ delay: minutes * 60_000 })
@@ -427,9 +520,16 @@ describe("routes of the queue", () => {
         ["POST", "/failed:retry"],
         ["POST", "/failed:retry?name="],
         ["POST", "/failed/1:retry?name=x"],
+        ["POST", ":pause"],
+        ["POST", ":resume?name="],
+        ["POST", ":pause?name=a&name=b"],
+        ["POST", ":pause?name=a&x=1"],
         ["GET", "/pending?state=running"],
         ["GET", "/pending?page_token=abc"],
         ["GET", "/pending/1?x=1"],
+        ["GET", "/running?state=x"],
+        ["GET", "/running?page_token=abc"],
+        ["GET", "/running/1?x=1"],
         ["POST", "/pending/1:run?x=1"],
         ["DELETE", "/pending/1?x=1"]
       ] as const
@@ -441,6 +541,8 @@ describe("routes of the queue", () => {
         "/failed/1:other",
         "/failed/1:run",
         "/pending/1:retry",
+        "/running/1:retry",
+        "/running/",
         "/pending/",
         "/failed/",
         "/drain",
@@ -459,7 +561,11 @@ describe("routes of the queue", () => {
           "GET, HEAD, DELETE"
         ],
         ["/failed/1:retry", "POST"],
+        [":pause", "POST"],
+        [":resume", "POST"],
         ["/pending", "GET, HEAD"],
+        ["/running", "GET, HEAD"],
+        ["/running/1", "GET, HEAD"],
         ["/pending/1", "GET, HEAD, DELETE"],
         ["/pending/1:run", "POST"]
       ]

@@ -49,7 +49,7 @@ const from = (specifier: string) => `import * as x from "${specifier}"\nexport c
 const refused: ReadonlyArray<readonly [string, string]> = [
   // domain: itself and effect's data
   ["core/domain/read/a", "../../ports/records.ts"],
-  ["core/domain/read/a", "../../app/list.ts"],
+  ["core/domain/read/a", "../../app/read/list.ts"],
   ["core/domain/read/a", "../../../adapters/postgres/records.ts"],
   ["core/domain/read/a", "../../../composition/index.ts"],
   ["core/domain/read/a", "../../../test/support/rows.ts"],
@@ -81,25 +81,35 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["core/domain/declare/a", "../compile/compile.ts"],
   ["core/domain/compile/a", "../meta/meta.ts"],
   // ports: domain and the words of a signature
-  ["core/ports/a", "../app/list.ts"],
+  ["core/ports/a", "../app/read/list.ts"],
   ["core/ports/a", "../../adapters/mail/mail.ts"],
   ["core/ports/a", "../../composition/index.ts"],
   ["core/ports/a", "effect/Layer"],
   ["core/ports/a", "node:stream"],
   ["core/ports/a", "pg"],
   // app: domain, ports, effect without the outside world
-  ["core/app/a", "../../adapters/http/routes.ts"],
-  ["core/app/a", "../../composition/index.ts"],
-  ["core/app/a", "../../test/fakes/records.ts"],
-  ["core/app/a", "effect/FileSystem"],
-  ["core/app/a", "effect/sql/SqlClient"],
-  ["core/app/a", "effect/http"],
-  ["core/app/a", "effect/crypto/Digest"],
-  ["core/app/a", "@effect/platform-node/NodeServices"],
-  ["core/app/a", "node:path"],
+  ["core/app/read/a", "../../../adapters/http/routes.ts"],
+  ["core/app/read/a", "../../../composition/index.ts"],
+  ["core/app/read/a", "../../../test/fakes/records.ts"],
+  ["core/app/read/a", "effect/FileSystem"],
+  ["core/app/read/a", "effect/sql/SqlClient"],
+  ["core/app/read/a", "effect/http"],
+  ["core/app/read/a", "effect/crypto/Digest"],
+  ["core/app/read/a", "@effect/platform-node/NodeServices"],
+  ["core/app/read/a", "node:path"],
+  // the floors of the use cases
+  ["core/app/ground/a", "../read/list.ts"],
+  ["core/app/ground/a", "../app.ts"],
+  ["core/app/read/a", "../write/single.ts"],
+  ["core/app/read/a", "../make-app.ts"],
+  ["core/app/write/a", "../file/upload.ts"],
+  ["core/app/form/a", "../function/function.ts"],
+  ["core/app/function/a", "../event/deliver.ts"],
+  ["core/app/event/a", "../job/queue.ts"],
+  ["core/app/job/a", "../task/tasks.ts"],
   // adapters: never each other, and only http sees app
-  ["adapters/postgres/a", "../../core/app/list.ts"],
-  ["adapters/queue/a", "../../core/app/list.ts"],
+  ["adapters/postgres/a", "../../core/app/read/list.ts"],
+  ["adapters/queue/a", "../../core/app/read/list.ts"],
   ["adapters/postgres/a", "../queue/queue.ts"],
   ["adapters/http/a", "../auth/tokens.ts"],
   ["adapters/http/deep/a", "../../mail/mail.ts"],
@@ -133,21 +143,21 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   // a technology without a row belongs to nobody in core and adapters
   ["core/domain/read/a", "vite"],
   ["core/ports/a", "vite"],
-  ["core/app/a", "vite"],
+  ["core/app/read/a", "vite"],
   ["adapters/http/a", "vite"],
   ["adapters/mail/a", "vite"],
   ["core/domain/read/a", "re2js"],
-  ["core/app/a", "re2js"],
+  ["core/app/read/a", "re2js"],
   ["adapters/postgres/a", "re2js"],
   ["composition/a", "re2js"],
-  ["core/app/a", "sharp"],
+  ["core/app/read/a", "sharp"],
   ["adapters/storage-local/a", "thumbhash"],
   ["adapters/storage-local/a", "@aws-sdk/client-s3"],
   ["core/domain/file/a", "file-type"],
   ["adapters/images/a", "@fastify/busboy"],
   ["core/domain/filter/a", "croner"],
   ["adapters/queue/a", "croner"],
-  ["core/app/a", "graphile-worker"],
+  ["core/app/read/a", "graphile-worker"],
   ["adapters/postgres/a", "graphile-worker"],
   ["composition/a", "graphile-worker"],
   ["adapters/auth/a", "nodemailer"],
@@ -181,7 +191,7 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["web/react/a", "../admin/main.tsx"],
   ["web/admin/list/a", "@codemirror/state"],
   // a test beside the code keeps to its layer but for tools and test/
-  ["core/domain/read/a.test", "../../app/list.ts"],
+  ["core/domain/read/a.test", "../../app/read/list.ts"],
   ["core/domain/read/a.test", "pg"],
   ["core/domain/read/a.test", "../../../adapters/postgres/records.ts"],
   ["adapters/http/a.test", "../postgres/records.ts"],
@@ -210,11 +220,15 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["core/ports/b", "../domain/problem.ts"],
   ["core/ports/b", "effect/Effect"],
   ["core/ports/b", "effect/Context"],
-  ["core/app/b", "../domain/problem.ts"],
-  ["core/app/b", "../ports/records.ts"],
-  ["core/app/b", "effect/Effect"],
-  ["core/app/b", "effect/Layer"],
-  ["adapters/http/b", "../../core/app/list.ts"],
+  ["core/app/read/b", "../../domain/problem.ts"],
+  ["core/app/read/b", "../../ports/records.ts"],
+  ["core/app/function/b", "../app.ts"],
+  ["core/app/file/b", "../write/transaction.ts"],
+  ["core/app/event/b", "../function/function.ts"],
+  ["core/app/task/b", "../job/queue.ts"],
+  ["core/app/read/b", "effect/Effect"],
+  ["core/app/read/b", "effect/Layer"],
+  ["adapters/http/b", "../../core/app/read/list.ts"],
   ["adapters/http/b", "effect/http/HttpRouter"],
   ["adapters/http/b", "@effect/platform-node/NodeHttpServer"],
   ["adapters/postgres/deep/b", "../records.ts"],
@@ -229,7 +243,7 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["adapters/auth/b", "@better-auth/passkey"],
   ["adapters/auth/b", "kysely"],
   ["adapters/storage-local/b", "node:fs/promises"],
-  ["composition/b", "../core/app/list.ts"],
+  ["composition/b", "../core/app/read/list.ts"],
   ["composition/b", "../adapters/postgres/records.ts"],
   ["composition/b", "../package.json"],
   ["composition/b", "pg"],
@@ -249,15 +263,15 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["core/domain/read/b.test", "vitest"],
   ["core/domain/read/b.test", "@effect/vitest"],
   ["core/domain/read/b.test", "../../../test/support/rows.ts"],
-  ["core/app/b.test", "../../test/fakes/records.ts"],
-  ["core/app/b.test", "effect/testing/TestClock"],
+  ["core/app/read/b.test", "../../../test/fakes/records.ts"],
+  ["core/app/read/b.test", "effect/testing/TestClock"],
   ["test/http/b", "../../adapters/postgres/records.ts"],
   ["test/http/b", "jose"],
   ["test/http/b", "undici"],
   ["examples/shop/b", "resource-admin"]
 ]
 
-/** The other ways to write an import; each in core/app, where `pg` is refused. */
+/** The other ways to write an import; each in core/app/read, where `pg` is refused. */
 const forms: ReadonlyArray<readonly [string, string]> = [
   ["import type", "import type { Pool } from \"pg\"\nexport type P = Pool\n"],
   ["a type's import()", "export type P = import(\"pg\").Pool\n"],
@@ -285,14 +299,17 @@ const whole: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["export-all", "composition/all.ts", "export type * from \"../core/domain/problem.ts\"\n", true],
   ["export-all", "composition/index.ts", "export * from \"./all.ts\"\n", false],
   ["clock", "core/domain/clock-a.ts", "export const a = new Date()\n", true],
-  ["clock", "core/app/clock-b.ts", "export const a = Date()\n", true],
-  ["clock", "core/app/clock-c.ts", "export const a = new Date(0)\n", false],
-  ["clock", "core/app/clock-d.test.ts", "export const a = new Date()\n", false],
+  ["clock", "core/app/read/clock-b.ts", "export const a = Date()\n", true],
+  ["clock", "core/app/read/clock-c.ts", "export const a = new Date(0)\n", false],
+  ["clock", "core/app/read/clock-d.test.ts", "export const a = new Date()\n", false],
   ["clock", "adapters/http/clock-e.ts", "export const a = new Date()\n", false],
   ["layer", "core/loose.ts", "export const a = 1\n", true],
   ["layer", "adapters/loose.ts", "export const a = 1\n", true],
   ["floor", "core/domain/attic/box.ts", "export const a = 1\n", true],
   ["floor", "core/domain/floorless.ts", "export const a = 1\n", false],
+  ["floor", "core/app/attic/box.ts", "export const a = 1\n", true],
+  ["floor", "core/app/floorless.ts", "export const a = 1\n", true],
+  ["floor", "core/app/roof.test.ts", "export const a = 1\n", false],
   ["syntax", "composition/broken.ts", "export const = 1\n", true]
 ]
 
@@ -304,9 +321,9 @@ const rings: ReadonlyArray<
   readonly [name: string, files: ReadonlyArray<readonly [path: string, text: string]>, circle: string | null]
 > = [
   ["two files", [
-    ["core/app/two-a.ts", "import { b } from \"./two-b.ts\"\nexport const a = () => b\n"],
-    ["core/app/two-b.ts", "import { a } from \"./two-a.ts\"\nexport const b = () => a\n"]
-  ], "core/app/two-a.ts -> core/app/two-b.ts -> core/app/two-a.ts"],
+    ["core/app/read/two-a.ts", "import { b } from \"./two-b.ts\"\nexport const a = () => b\n"],
+    ["core/app/read/two-b.ts", "import { a } from \"./two-a.ts\"\nexport const b = () => a\n"]
+  ], "core/app/read/two-a.ts -> core/app/read/two-b.ts -> core/app/read/two-a.ts"],
   ["a type", [
     ["adapters/http/type-a.ts", "import type { B } from \"./type-b.ts\"\nexport type A = B[]\n"],
     ["adapters/http/type-b.ts", "export type B = import(\"./type-a.ts\").A | null\n"]
@@ -344,7 +361,7 @@ describe("boundaries", () => {
     const files = new Map<string, string>()
     refused.forEach(([path, specifier], index) => files.set(unique(path, index), from(specifier)))
     allowed.forEach(([path, specifier], index) => files.set(unique(path, index), from(specifier)))
-    forms.forEach(([, text], index) => files.set(`core/app/form${index}.ts`, text))
+    forms.forEach(([, text], index) => files.set(`core/app/read/form${index}.ts`, text))
     whole.forEach(([, path, text]) => files.set(path, text))
     ended = await boundaries(plant(files))
     const lines = new Map<string, Array<string>>()
@@ -369,7 +386,7 @@ describe("boundaries", () => {
   )
   it.each(forms.map(([form], index) => ({ form, index })))(
     "sees $form",
-    ({ index }) => expect(found.get(`core/app/form${index}.ts`)).toEqual(["import"])
+    ({ index }) => expect(found.get(`core/app/read/form${index}.ts`)).toEqual(["import"])
   )
   it.each(whole.map(([rule, path, , isRefused]) => ({ rule, path, isRefused })))(
     "$rule in $path: refused $isRefused",

@@ -17,7 +17,7 @@ const graph = graphOf({
   "core/domain/value/cell.test.ts": ["core/domain/value/cell.ts"],
   "core/domain/filter/read.ts": ["core/domain/value/cell.ts"],
   "core/domain/filter/read.test.ts": ["core/domain/filter/read.ts"],
-  "core/app/seek.test.ts": ["core/domain/filter/read.ts"],
+  "core/app/read/seek.test.ts": ["core/domain/filter/read.ts"],
   "core/ports/records.ts": [],
   "composition/index.ts": ["core/domain/filter/read.ts"],
   "test/support/composed.ts": ["composition/index.ts"],
@@ -32,7 +32,7 @@ describe("the tests that a change touches", () => {
     expect(testsOf(graph, ["core/domain/value/cell.ts"])).toEqual([
       "core/domain/value/cell.test.ts",
       "core/domain/filter/read.test.ts",
-      "core/app/seek.test.ts",
+      "core/app/read/seek.test.ts",
       "test/http/reads/values.test.ts"
     ])
   })

@@ -124,7 +124,8 @@ const cells: { readonly [kind in Field["kind"]]: string } = {
   uuid: "123e4567-e89b-42d3-a456-426614174000",
   json: "[1,{\"a\":null}]",
   currency: "NOK",
-  country: "DE"
+  country: "DE",
+  list: "[\"a\"]"
 }
 
 const cellFor = (field: Field): Cell =>

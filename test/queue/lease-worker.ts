@@ -8,7 +8,7 @@ import { defineJob } from "../../adapters/queue/define.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
 import { guardLeases } from "../../composition/lease-guard.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { modelsOf } from "../contracts/queue.ts"
 import { heldJob } from "./held.ts"
 

@@ -11,7 +11,7 @@ import { libraryMigrations, queueQuestion, queueStatements } from "../../adapter
 import { ownSchema } from "../../adapters/queue/sql.ts"
 import { checkJobs } from "../../composition/doctor/jobs.ts"
 import { refuseQueue } from "../../composition/jobs.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { FatalJobError } from "../../core/domain/job/retry.ts"
 import { modelsOf } from "../contracts/queue.ts"
@@ -86,6 +86,74 @@ describe("an upgrade of the schema", () => {
       await database.execute(queueStatements())
       expect(await database.rows("select max(id)::text, count(*)::text from jobs.migrations")).toEqual([["20", "20"]])
       await database.execute("select jobs.enqueue('a')")
+    }
+  })
+})
+
+/** What takes the schema back to level 2, as far as a caller sees it. */
+const lowered = (s: string): string =>
+  `drop function ${s}._fetch(text, integer, integer, double precision, interval), ${s}._pause(text, boolean, boolean),
+    ${s}.enqueue(text, jsonb, timestamptz, text, text, integer, text),
+    ${s}._define(text, boolean, integer, interval, interval, interval[], interval, text, integer, interval, integer);
+  drop table ${s}.progress;
+  alter table ${s}.definitions drop column paused_at, drop column max_running, drop column rate_every, drop column rate_burst, drop column next_start;
+  create function ${s}.enqueue(job_name text, payload jsonb default null, run_at timestamptz default null, key text default null,
+    group_key text default null, priority integer default 0) returns bigint language sql security definer as $f$
+    select ${s}._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null) $f$;
+  create function ${s}._define(job_name text, is_ordered boolean, tries integer, delay interval, longest interval, steps interval[], lasts interval,
+    cron text) returns void language sql as $f$ select $f$;
+  create or replace function ${s}._level() returns text language sql immutable as $f$ select '20.2' $f$`
+
+describe("an upgrade from level 2", () => {
+  it("keeps jobs, definitions, callers and the rights of others, and has each function once", async () => {
+    for (const schema of ["jobs", "Own jobs"]) {
+      const s = ownSchema(schema)
+      const statements = queueStatements(undefined, schema)
+      const database = await databaseOf(`${statements};${lowered(s)}`)
+      const pool = poolOf(database)
+      const role = `app_${database.name}`.slice(0, 60)
+      const refused = async () => (await refuseQueue(pool as never, new Map(), schema)).map(({ message }) => message)
+      try {
+        const grants = examplesOf("docs/guides/jobs.md", "sql").at(-1)?.text ?? ""
+        await database.execute(`create role ${role} login;
+          ${grants.replaceAll(/\bapp\b/g, role).replaceAll(/\bjobs\b/g, s)};
+          create function public.calls() returns bigint language plpgsql as $f$ begin
+            return ${s}.enqueue('kept', '{"n":1}', key => 'k'); end $f$;
+          select ${s}.enqueue('kept', '{"n":1}', now() + interval '1 hour', 'k'), public.calls()`)
+        expect(await refused()).toEqual([`The schema ${schema} is missing or out of date in the database.`])
+        await database.execute(statements)
+        await database.execute(statements)
+        expect(await refused()).toEqual([])
+        expect(await database.rows(`select count(*)::text from ${s}._private_jobs`)).toEqual([["1"]])
+        expect(
+          await database.rows(`select proname, count(*)::text from pg_proc where pronamespace = '${s}'::regnamespace
+            and proname in ('enqueue', '_define', '_enqueue') group by 1 order by 1`)
+        ).toEqual([["_define", "1"], ["_enqueue", "1"], ["enqueue", "1"]])
+        // Callers of before, by name and by place, and roles that had a right.
+        await database.execute(
+          `set role ${role}; select ${s}.enqueue('kept', '{}', null, null, null, 3), public.calls(),
+          ${s}._enqueue('kept', 'null', null, null, 'k', 'running', null, 0, false, 1);
+          select from ${s}._pause('kept', null, true); select from ${s}._fetch('w', 1, 1, null, '1 s'); insert into ${s}.progress (id, attempt, done) values (1, 1, 1);
+          select ${s}._define('kept', false, 1, '1 s', '1 s', null, '1 s', null, null, null, null)`
+        )
+        expect(await database.rows(`select count(*)::text from ${s}._private_jobs`)).toEqual([["3"]])
+        // Somebody without rights enqueues, and does nothing else.
+        const other = `other_${database.name}`.slice(0, 60)
+        await database.execute(`create role ${other}; grant usage on schema ${s} to ${other}`)
+        try {
+          await database.execute(`set role ${other}; select ${s}.enqueue('kept')`)
+          for (const call of ["_pause('kept', null, false)", "_fetch('w', 1, 1, null, '1 s')"]) {
+            await expect(database.execute(`set role ${other}; select ${s}.${call}`)).rejects.toThrow(
+              /permission denied/
+            )
+          }
+        } finally {
+          await database.execute(`reset role; drop owned by ${other}; drop role ${other}`)
+        }
+      } finally {
+        await pool.end()
+        await database.execute(`reset role; drop owned by ${role}; drop role ${role}`)
+      }
     }
   })
 })

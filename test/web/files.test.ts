@@ -11,6 +11,23 @@ import { admin, onStage } from "../http/files/stage.ts"
 import type { config } from "../http/files/stage.ts"
 import { tokenOf } from "../support/composed.ts"
 
+it("a record that leads to none is read through an absolute address, too", async () => {
+  const record = {
+    id: "1",
+    etag: "\"a\"",
+    expand: { owner: null, parts: [{ id: "2", scans: [{ uri: "private:_/a.pdf", url: "/api/files/x" }] }] }
+  }
+  const client = createClient({
+    baseUrl: "http://service.test",
+    token: "t",
+    fetch: () => Promise.resolve(Response.json(record, { headers: { etag: "\"a\"" } }))
+  })
+  expect((await client.resource("things").get("1"))["expand"]).toEqual({
+    owner: null,
+    parts: [{ id: "2", scans: [{ uri: "private:_/a.pdf", url: "http://service.test/api/files/x" }] }]
+  })
+})
+
 onStage("files through the client", (stage) => {
   const open = () => {
     const call = makeFetch(stage().service.edge, Context.empty())
@@ -81,6 +98,26 @@ onStage("files through the client", (stage) => {
       expand: { parent: { scan: moved("t/b.pdf") }, lines: [{ scan: moved("t/c.pdf") }] }
     })
     expect(() => present("<html>")).toThrow("The answer is not the service's.")
+  })
+
+  it("are written and read as lists, each with an absolute address", async () => {
+    const client = open()
+    const galleries = client.resource("galleries")
+    const tickets: string[] = []
+    for (const name of ["a.txt", "b.txt"]) {
+      tickets.push((await client.upload("galleries", "notes", "hello", { name })).value)
+    }
+    const made = await galleries.create({ title: "One", owner_id: "ann", notes: tickets })
+    const [a, b] = made.notes!
+    expect(made.photos).toEqual([])
+    for (const file of [a, b]) expect(fileUrl(file)).toMatch(/^http:\/\/service\.test\/api\/files\//)
+    const turned = await galleries.update(made.id, { notes: [b!.uri, a!.uri] }, { etag: made.etag })
+    expect(turned.notes?.map(({ name }) => name)).toEqual(["b.txt", "a.txt"])
+    const address = "https://files.example.com/c.pdf"
+    const mixed = await galleries.update(made.id, { notes: [address, a!.uri] }, { etag: turned.etag })
+    expect(mixed.notes?.map(({ url }) => url)).toEqual([address, fileUrl(a)])
+    const { items } = await galleries.list({ filter: (g) => g.title.eq("One") })
+    expect(items[0]?.notes?.every((file) => fileUrl(file)!.startsWith("http"))).toBe(true)
   })
 
   it("are refused by type, and end when the caller says so", async () => {

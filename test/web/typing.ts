@@ -4,9 +4,10 @@
  */
 
 import { and, createClient, now, or } from "resource-admin/client"
-import type { Client, Json, RecordIn } from "resource-admin/client"
+import type { Client, FileValue, Json, RecordIn } from "resource-admin/client"
 import { adminHooks } from "resource-admin/react"
 import type config from "../../examples/shop/admin.config.ts"
+import type { config as filesConfig } from "../http/files/stage.ts"
 import type { Whole } from "./whole.ts"
 
 type Shop = typeof config
@@ -153,6 +154,27 @@ export const files = async (client: Client<Shop>) => {
   await client.resource("products").upload("name", "text")
   // @ts-expect-error There is no file field.
   await client.resource("customers").upload("name", "text")
+}
+
+export const lists = async (client: Client<typeof filesConfig>) => {
+  await client.upload("galleries", "photos", "text")
+  const galleries = client.resource("galleries")
+  await galleries.upload("notes", "text")
+  // @ts-expect-error The field takes no files.
+  await galleries.upload("title", "text")
+  const gallery = await galleries.get("1")
+  const photos: readonly FileValue[] = gallery.photos
+  const notes: readonly FileValue[] | null = gallery.notes
+  void notes
+  // A create may leave out a list.
+  await galleries.create({ title: "a", owner_id: "ann" })
+  await galleries.update("1", { photos: photos.map(({ uri }) => uri), notes: null }, { etag: "*" })
+  // @ts-expect-error A write takes tickets and uris.
+  await galleries.update("1", { photos }, { etag: "*" })
+  // @ts-expect-error A list that is required is not null.
+  await galleries.update("1", { photos: null }, { etag: "*" })
+  // @ts-expect-error Files are not filtered.
+  galleries.where((g) => g.photos.isNull())
 }
 
 export const untyped = async () => {

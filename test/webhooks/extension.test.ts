@@ -683,7 +683,7 @@ describe("the OpenAPI document", () => {
       "/api/v1/orders:watch",
       "/api/v1/secrets:watch",
       "/api/v1/webhook_deliveries/{key}:resend",
-      ...["disable", "enable", "resendFailed", "revealSecret", "rotateSecret", "test"].map((verb) =>
+      ...["disable", "enable", "replay", "resendFailed", "revealSecret", "rotateSecret", "test"].map((verb) =>
         `${record}:${verb}`
       )
     ])
@@ -695,8 +695,9 @@ describe("the OpenAPI document", () => {
     const { check } = checker(doc)
     await insert(1)
     const { path } = await subscribe(ann)
-    for (const verb of ["test", "revealSecret", "resendFailed", "rotateSecret", "disable", "enable"]) {
-      const answer = await service.call(ann, "POST", `${path}:${verb}`)
+    for (const verb of ["test", "revealSecret", "resendFailed", "replay", "rotateSecret", "disable", "enable"]) {
+      const body = verb === "replay" ? { since: "2026-01-01T00:00:00Z", failedOnly: true } : undefined
+      const answer = await service.call(ann, "POST", `${path}:${verb}`, body)
       const at = `${base}/{key}:${verb}`
       const described = doc.paths[at]!["post"]!.responses as { readonly [status: string]: object }
       expect(Object.keys(described), verb).toContain(String(answer.status))

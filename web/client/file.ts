@@ -96,10 +96,10 @@ export const presenter = (system: string): <T>(record: T) => T => {
     // The answer of a source is not trusted.
     if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
     return eachOf(record, (value, name) =>
-      Array.isArray(value)
+      name === "expand" && isObject(value)
+        ? eachOf(value, (each) => Array.isArray(each) ? each.map(present) : each === null ? null : present(each))
+        : Array.isArray(value)
         ? value.map(presentOwn)
-        : name === "expand" && isObject(value)
-        ? eachOf(value, (each) => Array.isArray(each) ? each.map(present) : present(each))
         : presentOwn(value)) as T
   }
   /** A file has an address of its own kind: `uri`. Other objects are values of JSON fields. */

@@ -28,7 +28,7 @@ export type FieldOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends
 /** Names of the file fields of a resource. */
 export type FileFieldOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap ? {
     [Each in keyof Fields & string]: string extends Each ? Each
-      : Fields[Each]["~field"] extends { readonly kind: "file" } ? Each
+      : Fields[Each]["~field"] extends { readonly kind: "file" | "files" } ? Each
       : never
   }[keyof Fields & string]
   : never
@@ -121,7 +121,7 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "integer" | "decimal" | "float" ? Ordered<Numeric>
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
-  : Kind extends "json" | "file" ? Presence
+  : Kind extends "json" | "file" | "files" ? Presence
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */
@@ -129,7 +129,7 @@ type Marked<Fields extends FieldMap, Mark extends string> = {
   [Name in FieldName<Fields>]: Fields[Name]["~field"] extends { readonly marks: infer Marks }
     ? Mark extends Marks ? Name : never
     // Files are neither filtered nor sorted.
-    : Fields[Name]["~field"] extends { readonly kind: "file" } ? never
+    : Fields[Name]["~field"] extends { readonly kind: "file" | "files" } ? never
     : Name
 }[FieldName<Fields>]
 

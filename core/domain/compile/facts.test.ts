@@ -51,6 +51,21 @@ const things = (fields: { readonly [name: string]: AnyField }, more: object = {}
 const about = (field: AnyField, fact: ColumnFacts, more: Partial<TableFacts> = {}): readonly string[] =>
   lines(things({ x: field }), tableOf([id, fact], more))
 
+describe("lists of files", () => {
+  it("stand in arrays of texts, and tables are made with them", () => {
+    expect(about(f.files(), column("x", "_text", { type: "text[]" }))).toEqual([])
+    expect(about(f.files(), column("x", "text"))).toEqual([
+      "x: The column is of type text, and the field is a list of texts. → Write f.text(), or change the column to text[]."
+    ])
+    expect(about(f.files(), column("x", "jsonb"))[0]).toContain("change the column to text[]")
+    expect(about(f.text(), column("x", "_text", { type: "text[]" }))[0]).toContain("No kind of field fits text[]")
+    expect(about(f.files(), column("x", "_text", { nullable: true }))[0]).toContain("Add optional()")
+    const models = things({ x: f.files(), y: f.files().optional() })
+    expect(createTableSql(models.get("things")!)).toContain("x text[] not null default '{}', y text[],")
+    expect(lines(models, tableOf([id])).join("\n")).toContain("add column x text[] not null default '{}';")
+  })
+})
+
 describe("types", () => {
   const fitting: ReadonlyArray<readonly [AnyField, readonly string[]]> = [
     [f.integer(), ["int4"]],
@@ -64,13 +79,14 @@ describe("types", () => {
     [f.float(), ["float8", "float4"]],
     [f.uuid(), ["uuid"]],
     [f.json(), ["json", "jsonb"]],
+    [f.files(), ["_text", "_varchar"]],
     [f.currency(), ["text", "bpchar", "varchar"]],
     [f.country(), ["text", "bpchar"]],
     [f.enum(["a"]), ["text", "varchar"]]
   ]
   it.each(fitting)("%o fits", (field, bases) => {
     for (const base of bases) expect(about(field, column("x", base))).toEqual([])
-    for (const base of ["inet", "_text", "bytea", "interval", "money"]) {
+    for (const base of ["inet", "_int4", "bytea", "interval", "money"]) {
       expect(about(field, column("x", base))).toHaveLength(1)
     }
   })

@@ -40,6 +40,8 @@ const basesOf = (field: Field): readonly string[] => {
       return ["uuid"]
     case "json":
       return ["jsonb", "json"]
+    case "list":
+      return ["_text", "_varchar"]
   }
 }
 
@@ -62,6 +64,8 @@ const sqlTypeOf = (field: Field): string => {
       return "double precision"
     case "json":
       return "jsonb"
+    case "list":
+      return "text[]"
     case "boolean":
     case "date":
     case "uuid":
@@ -99,7 +103,8 @@ export const declarationOf = (column: ColumnFacts): string | null => {
 
 const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
 
-const article = (kind: Kind): string => kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+const article = (kind: Kind): string =>
+  kind === "list" ? "a list of texts" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
 
 const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
@@ -316,6 +321,9 @@ const checkRelation = (
 /** The default of a version column: creates leave it to the database. */
 const firstVersion = (field: Field): string => field.kind === "timestamp" ? " default now()" : " default 1"
 
+/** The default of a column of lists that are required: rows that are there begin with none. */
+const firstList = (field: Field): string => field.kind === "list" && !field.optional ? " default '{}'" : ""
+
 /** The statement that makes a model's table, for one that is not there. */
 export const createTableSql = (model: Model): string => {
   const lines = model.columns.map((field) => {
@@ -331,7 +339,7 @@ export const createTableSql = (model: Model): string => {
         : ""
       : field === model.version
       ? firstVersion(field)
-      : ""
+      : firstList(field)
     return `${quotedName(field.column)} ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${made}`
   })
   const key = `primary key (${model.key.map((field) => quotedName(field.column)).join(", ")})`
@@ -365,6 +373,7 @@ const addColumnSql = (model: Model, field: Field): string => {
   const add = `${alter} add column ${name} ${sqlTypeOf(field)}`
   if (field.optional) return `${add};`
   if (field === model.version) return `${add} not null${firstVersion(field)};`
+  if (field.kind === "list") return `${add} not null${firstList(field)};`
   return `${add}; update ${tableName(model)} set ${name} = …; ${alter} alter column ${name} set not null;`
 }
 

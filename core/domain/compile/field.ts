@@ -6,7 +6,8 @@
 import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { Kind, Shape } from "../value/kind.ts"
+import { defaultFiles, mostFiles } from "../model/file.ts"
+import type { ScalarKind, Shape } from "../value/kind.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
@@ -16,7 +17,7 @@ export interface DraftField {
   broken: boolean
 }
 
-const kinds: readonly (Kind | "relation" | "file")[] = [
+const kinds: readonly FieldSpec["kind"][] = [
   "integer",
   "text",
   "boolean",
@@ -30,10 +31,11 @@ const kinds: readonly (Kind | "relation" | "file")[] = [
   "currency",
   "country",
   "relation",
-  "file"
+  "file",
+  "files"
 ]
 
-const isKind = (value: unknown): value is Kind | "relation" | "file" => kinds.some((kind) => kind === value)
+const isKind = (value: unknown): value is FieldSpec["kind"] => kinds.some((kind) => kind === value)
 
 /** Names that responses and the rule language need for themselves. */
 const taken: ReadonlyMap<string, string> = new Map([
@@ -54,7 +56,15 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   } else say(`bits(${shown(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
 
   let max: number | null = null
-  if (spec["max"] !== null) {
+  if (spec["max"] !== null && kind === "files") {
+    if (isCount(spec["max"], 1, mostFiles)) max = spec["max"]
+    else {
+      say(
+        `max(${shown(spec["max"])}) is not a number of files.`,
+        `Write a whole number from 1 to ${mostFiles}, such as max(${defaultFiles}).`
+      )
+    }
+  } else if (spec["max"] !== null) {
     if (kind !== "text") say(`max() is for texts, not for ${kind}.`, "Remove max().")
     else if (isCount(spec["max"], 1, 1_000_000_000)) max = spec["max"]
     else {
@@ -221,12 +231,15 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     label: prose("label", 200),
     help: prose("help", 1000),
     multiline,
-    file: kind === "file" ? (isBag(spec["file"]) ? spec["file"] : {}) : null
+    file: kind === "file" || kind === "files" ? (isBag(spec["file"]) ? spec["file"] : {}) : null
   }
 }
 
 /** What a declaration of this kind bounds. */
-export const shapeOf = (kind: Kind | "file", { bits, max, precision, scale, values }: FieldSpec): Shape => {
+export const shapeOf = (
+  kind: ScalarKind | "file" | "files",
+  { bits, max, precision, scale, values }: FieldSpec
+): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
@@ -234,6 +247,8 @@ export const shapeOf = (kind: Kind | "file", { bits, max, precision, scale, valu
       return { kind, max }
     case "file":
       return { kind: "text", max: null }
+    case "files":
+      return { kind: "list", of: "text", max: max ?? defaultFiles }
     case "decimal":
       return { kind, precision, scale }
     case "enum":

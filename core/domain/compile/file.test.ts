@@ -71,6 +71,50 @@ describe("file fields", () => {
     expect([...plain.files.providers.keys()]).toEqual(["private"])
   })
 
+  it("hold a list where they are declared so, which begins with none unless it is optional", () => {
+    const { models } = Result.getOrThrow(compile({
+      photos: f.files().accept(["image/*"]).variants({ card: { width: 10 } }, { original: { width: 100 } }),
+      few: f.files().optional().max(3).externalUrls(),
+      imported: f.files().readOnly()
+    }))
+    const field = (name: string) => models.get("docs")!.byName.get(name)!
+    expect(field("photos")).toMatchObject({
+      kind: "list",
+      of: "text",
+      max: 20,
+      optional: false,
+      default: { value: [] },
+      file: { accept: ["image/*"], placeholder: null, derive: new Map(), original: { width: 100 } }
+    })
+    expect(field("few")).toMatchObject({ kind: "list", max: 3, optional: true, default: null })
+    expect(field("few").file).toMatchObject({ externalUrls: true })
+    expect(field("imported")).toMatchObject({ readOnly: true, default: { value: [] } })
+  })
+
+  it.each([0, 101, 2.5, "many"])("are no lists of %s files", (most) => {
+    expect(refusals({ doc: f.files().max(most as number) })).toContain(
+      "is not a number of files. Write a whole number from 1 to 100"
+    )
+  })
+
+  it("of a list set nothing in other fields, have no default, and are not filtered", () => {
+    const loose = f.files() as unknown as { readonly [modifier: string]: (value?: unknown) => unknown }
+    expect(refusals({ doc: loose["derive"]!({ hash: fileType() }), hash })).toBe(
+      "docs.doc A list of files cannot have derive(): it writes a field of the record for one file. Remove it, or use f.file()."
+    )
+    expect(refusals({ doc: loose["placeholder"]!("hash"), hash })).toContain(
+      "A list of files cannot have placeholder()"
+    )
+    expect(refusals({ doc: loose["default"]!([]) })).toContain("A file field cannot have a default")
+    for (const name of ["filterable", "sortable", "sensitive"]) {
+      expect(refusals({ doc: loose[name]!() })).toContain(`A file field cannot be ${name}. Remove ${name}().`)
+    }
+    expect(refusals({ doc: f.files().storage("archive") })).toContain("SERVICE_FILES_ARCHIVE")
+    expect(refusals({ doc: f.file().derive({ other: fileSize() }), other: f.files() })).toContain(
+      "which is a file field"
+    )
+  })
+
   const spec = (changes: object) => {
     const field = f.file()
     return { _tag: "Field", spec: { ...field.spec, ...changes } }

@@ -157,7 +157,7 @@ const readTarget = (draft: Draft, name: string, by: string, say: Say): DraftFiel
     say(`${by} names "${name}", which is not a declared field.`, didYouMean(name, draft.fields.keys()))
     return null
   }
-  if (field.spec.kind === "file") {
+  if (field.spec.file !== null) {
     say(`${by} names "${name}", which is a file field.`, "Name a field for the value.")
     return null
   }
@@ -219,6 +219,15 @@ const checkRoles = (draft: Draft, field: DraftField, say: Say): void => {
   if (spec.default !== null || spec.dbDefault) {
     say("A file field cannot have a default: files come from uploads.", "Remove default() or dbDefault().")
   }
+  // One field of the record cannot say something of each file in a list.
+  for (const modifier of spec.kind === "files" ? ["derive", "placeholder"] as const : []) {
+    if (spec.file?.[modifier] !== undefined) {
+      say(
+        `A list of files cannot have ${modifier}(): it writes a field of the record for one file.`,
+        "Remove it, or use f.file()."
+      )
+    }
+  }
   const holds = (column: Draft["tenant"]): boolean => column?.of === "field" && column.field === field
   const role = draft.key.includes(field)
     ? "in the primary key"
@@ -268,9 +277,10 @@ export const compileFileField = (
   if (raw.linkLifetime !== undefined && raw.public === true) {
     say("The field is public() and has a linkLifetime().", "Keep one: links of public files have no end.")
   }
-  const derive = readDerive(raw.derive, draft, shapes, say)
+  const one = field.spec.kind === "file"
+  const derive = readDerive(one ? raw.derive : undefined, draft, shapes, say)
   let placeholder: string | null = null
-  if (raw.placeholder !== undefined) {
+  if (one && raw.placeholder !== undefined) {
     const name = typeof raw.placeholder === "string" ? raw.placeholder : ""
     const target = readTarget(draft, name, "placeholder", say)
     if (target !== null) {

@@ -30,6 +30,8 @@ describe("declared jobs", () => {
       retryStepsMs: null,
       timeoutMs: 900_000,
       concurrency: 1,
+      maxRunning: null,
+      rate: null,
       ordered: false,
       schedule: null
     })
@@ -54,6 +56,18 @@ describe("declared jobs", () => {
       timeoutMs: 1_500,
       retryStepsMs: [5_000, 90_000, 0]
     })
+    const rates = [{ jobs: 100, per: "1 minute" }, { jobs: 1_000, per: 1_000 }, { jobs: 50, per: "1 day", burst: 20 }]
+    expect(
+      [
+        ...compileJobs(rates.map((rate, n) => defineJob({ name: `${n}`, run, rate })), () => {
+          throw new Error("refused")
+        }).values()
+      ].map(({ rate }) => rate)
+    ).toEqual([
+      { jobs: 100, perMs: 60_000, burst: 1 },
+      { jobs: 1_000, perMs: 1_000, burst: 100 },
+      { jobs: 50, perMs: 86_400_000, burst: 20 }
+    ])
   })
 
   it("are refused, each mistake with its job and what to write", () => {
@@ -68,6 +82,17 @@ describe("declared jobs", () => {
       [{ payload: { parse: run } }, /not a Standard Schema/],
       [{ maxAttempts: 0 }, /maxAttempts is 0\. → Write a whole number from 1 to 1000/],
       [{ concurrency: 1.5 }, /concurrency is 1\.5/],
+      [{ maxRunning: 0 }, /maxRunning is 0\. → Write a whole number from 1 to 10000/],
+      [{ maxRunning: 10_001 }, /maxRunning is 10001/],
+      [{ maxRunning: null }, /maxRunning is null/],
+      [{ rate: 100 }, /rate is 100\. → Write rate: \{ jobs: 100, per: "1 minute" \}/],
+      [{ rate: { per: "1 minute" } }, /rate\.jobs is null\. → Write a whole number from 1 to 100000/],
+      [{ rate: { jobs: 0, per: "1 minute" } }, /rate\.jobs is 0/],
+      [{ rate: { jobs: 5 } }, /rate\.per is undefined\. → Write a time from 1 second/],
+      [{ rate: { jobs: 5, per: 999 } }, /rate\.per is 999/],
+      [{ rate: { jobs: 5, per: "31 days" } }, /rate\.per is "31 days"/],
+      [{ rate: { jobs: 5, per: "1 minute", burst: 6 } }, /rate\.burst is 6\. → Write a whole number from 1 to 5/],
+      [{ rate: { jobs: 5, per: "1 minute", max: 6 } }, /max/],
       [{ timeout: 0 }, /timeout is 0/],
       [{ timeout: "2 days" }, /timeout is "2 days"/],
       [{ retryDelay: "soon" }, /retryDelay is "soon"/],

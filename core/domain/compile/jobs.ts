@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
 import { type Report, shown } from "../declare/refusal.ts"
 import { hookPrefix, jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
+import { longestPer, mostOfRate, type Rate, shortestPer, usualBurst } from "../job/rate.ts"
 import { isTimeZone, readSchedule, type Schedule } from "../job/schedule.ts"
 import { durationMs } from "../value/duration.ts"
 import { isStandardSchema, type StandardSchema } from "../value/standard-schema.ts"
@@ -16,7 +17,9 @@ export const triesNames = [
   "maxRetryDelay",
   "retrySteps",
   "timeout",
-  "concurrency"
+  "concurrency",
+  "maxRunning",
+  "rate"
 ] as const
 
 const optionNames = ["name", "payload", "run", ...triesNames, "ordered", "schedule", "timezone"] as const
@@ -54,6 +57,8 @@ type Say = (message: string, fix: string) => void
 
 /** Longest try, in milliseconds: a day. */
 const longestTimeout = 86_400_000
+/** Most jobs of a name that may run at once over all processes. */
+const mostRunning = 10_000
 /** Longest wait between tries: 30 days. */
 const longestDelay = 30 * 86_400_000
 
@@ -69,11 +74,35 @@ const duration = (raw: unknown, name: string, least: number, most: number, usual
   return usual
 }
 
-const count = (raw: unknown, name: string, most: number, usual: number, say: Say): number => {
+const count = <Usual extends number | null>(
+  raw: unknown,
+  name: string,
+  most: number,
+  usual: Usual,
+  say: Say
+): number | Usual => {
   if (raw === undefined) return usual
   if (isCount(raw, 1, most)) return raw
   say(`${name} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
   return usual
+}
+
+const rateOptions = ["jobs", "per", "burst"] as const
+
+const readRate = (raw: unknown, say: Say): Rate | null => {
+  if (raw === undefined) return null
+  if (!isBag(raw)) {
+    say(`rate is ${shown(raw)}.`, "Write rate: { jobs: 100, per: \"1 minute\" }.")
+    return null
+  }
+  refuseUnknownKeys(raw, rateOptions, "rate.", say)
+  const jobs = count(raw["jobs"] ?? null, "rate.jobs", mostOfRate, 1, say)
+  const perMs = durationMs(raw["per"])
+  if (perMs === null || perMs < shortestPer || perMs > longestPer) {
+    say(`rate.per is ${shown(raw["per"])}.`, "Write a time from 1 second to 30 days, such as \"1 minute\".")
+    return null
+  }
+  return { jobs, perMs, burst: count(raw["burst"], "rate.burst", jobs, usualBurst({ jobs, perMs }), say) }
 }
 
 /** A recurring job has no payload: its schema has to take nothing at all. One that answers later is asked when the job runs. */
@@ -132,7 +161,14 @@ export const readTries = (
   say: Say
 ): Pick<
   JobModel,
-  "maxAttempts" | "retryDelayMs" | "maxRetryDelayMs" | "retryStepsMs" | "timeoutMs" | "concurrency"
+  | "maxAttempts"
+  | "retryDelayMs"
+  | "maxRetryDelayMs"
+  | "retryStepsMs"
+  | "timeoutMs"
+  | "concurrency"
+  | "maxRunning"
+  | "rate"
 > => {
   const { retrySteps } = declared
   const retryDelayMs = duration(declared["retryDelay"], "retryDelay", 0, longestDelay, jobDefaults.retryDelayMs, say)
@@ -155,7 +191,9 @@ export const readTries = (
     maxRetryDelayMs,
     retryStepsMs,
     timeoutMs: duration(declared["timeout"], "timeout", 1, longestTimeout, jobDefaults.timeoutMs, say),
-    concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say)
+    concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say),
+    maxRunning: count(declared["maxRunning"], "maxRunning", mostRunning, null, say),
+    rate: readRate(declared["rate"], say)
   }
 }
 

@@ -389,7 +389,7 @@ const checkFilled = (draft: Draft, say: Say): void => {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
     const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
-      draft.key.includes(field) || managed.includes(field)
+      spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,
@@ -488,13 +488,16 @@ export const buildModel = (
         ? { value: spec.default.value }
         : spec.dbDefault || spec.stamped
         ? { db: true }
+        // A required list of files begins with none.
+        : spec.kind === "files" && !spec.optional
+        ? { value: [] }
         : null,
       stamped: spec.stamped,
       system: false,
       label: spec.label,
       help: spec.help,
       multiline: spec.multiline,
-      file: spec.kind === "file" ? compileFileField(draft, field, shapes, report) : null,
+      file: spec.file !== null ? compileFileField(draft, field, shapes, report) : null,
       ...shape
     }
     const made = field.broken ? written : withDefault(draft.name, written, report)

@@ -7,12 +7,14 @@ import * as Result from "effect/Result"
 import { isWhere } from "../access/where.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
+import { isWaits, mostWaits } from "../event/retry.ts"
 import { readSecret } from "../event/signature.ts"
-import type { Reader, Subscription, Target } from "../event/subscription.ts"
+import { mostPerMinute, type Reader, type Subscription, type Target } from "../event/subscription.ts"
 import type { FilterScope } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import type { Model, Models } from "../model/model.ts"
+import { durationMs } from "../value/duration.ts"
 import { isFunction, refuseUnknownKeys, type Say } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 import { checkFilterText } from "./rule.ts"
@@ -33,6 +35,8 @@ const optionNames = [
   "payload",
   "ordered",
   "enabled",
+  "maxPerMinute",
+  "retrySteps",
   "secret",
   "headers",
   "body",
@@ -219,6 +223,24 @@ const flag = (raw: unknown, name: string, usual: boolean, say: Say): boolean => 
   return usual
 }
 
+const readLimit = (raw: unknown, say: Say): number | null => {
+  if (raw === undefined) return null
+  if (Number.isInteger(raw) && (raw as number) >= 1 && (raw as number) <= mostPerMinute) return raw as number
+  say(`maxPerMinute is ${shown(raw)}.`, `Write a whole number from 1 to ${mostPerMinute}.`)
+  return null
+}
+
+const readWaits = (raw: unknown, say: Say): readonly number[] | null => {
+  if (raw === undefined) return null
+  const waits = Array.isArray(raw) ? raw.map((each: unknown) => (durationMs(each) ?? 0) / 1_000) : null
+  if (isWaits(waits)) return waits
+  say(
+    `retrySteps is ${shown(raw)}.`,
+    `Write 1 to ${mostWaits} waits, each from a second to a day: retrySteps: ["10 seconds", "5 minutes", "1 hour"].`
+  )
+  return null
+}
+
 const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say): Subscription | null => {
   refuseUnknownKeys(options, optionNames, "", say)
   const { as, body, events: names, headers, payload, secret, tenant, when } = options
@@ -266,7 +288,10 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
     target,
     keys,
     headers: readHeaders(headers, say),
-    body: isFunction(body) ? body as Subscription["body"] : null
+    body: isFunction(body) ? body as Subscription["body"] : null,
+    perMinute: readLimit(options["maxPerMinute"], say),
+    waits: readWaits(options["retrySteps"], say),
+    kept: null
   }
 }
 

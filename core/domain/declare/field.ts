@@ -3,14 +3,15 @@
  * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile/compile.ts`.
  */
 
-import type { Json, Kind } from "../value/kind.ts"
+import type { Json, ScalarKind } from "../value/kind.ts"
 import { FileBuilder } from "./file.ts"
 import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: Kind | "relation" | "file"
+  readonly kind: ScalarKind | "relation" | "file" | "files"
   readonly bits: 16 | 32 | 64
+  /** Texts: most characters. Lists of files: most files. */
   readonly max: number | null
   readonly precision: number | null
   readonly scale: number | null
@@ -75,7 +76,7 @@ export interface RelationTarget {
 /** Wire type of an integer of this width: 64 bits travel as text (spec 1, Field declarations). */
 export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
 
-type AnyKind = Kind | "relation"
+type AnyKind = ScalarKind | "relation"
 
 /** A field of which nothing is said yet. */
 export const blankField: FieldSpec = {
@@ -296,7 +297,7 @@ export const relation: {
     target: typeof target === "object" && target !== null ? target.name : target
   })
 
-const plain = <K extends Kind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
+const plain = <K extends ScalarKind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
   new FieldBuilder({ ...blankField, kind })
 
 /** The kinds of fields (spec 1, Field declarations; `docs/reference/resources.md` has every wire format). */
@@ -332,5 +333,7 @@ export const f = {
   country: () => plain<"country", string>("country"),
   /** A document or an image: its stored value is a URI in a text column (`docs/guides/files.md`). */
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
+  /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */
+  files: () => new FileBuilder<FieldSpec, false, false, true>({ ...blankField, kind: "files", file: {} }),
   relation
 } as const

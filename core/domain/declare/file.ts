@@ -1,5 +1,5 @@
 /**
- * The declaration of file fields: `f.file()` and its modifiers, the processors of derived fields, and the part `files` of a configuration (spec 2).
+ * The declaration of file fields: `f.file()`, `f.files()` and their modifiers, the processors of derived fields, and the part `files` of a configuration (spec 2).
  * Builders only record what was written; `compile/file.ts` judges it.
  */
 
@@ -62,80 +62,97 @@ interface Spec {
   readonly file: FileSpec | null
 }
 
-/** A file field under declaration. Every modifier gives a new builder. */
-export class FileBuilder<S extends Spec, Optional extends boolean = false, ReadOnly extends boolean = false> {
+/** A file field under declaration. Every modifier gives a new builder. `Many`: it holds a list of files (`f.files()`). */
+export class FileBuilder<
+  S extends Spec,
+  Optional extends boolean = false,
+  ReadOnly extends boolean = false,
+  Many extends boolean = false
+> {
   readonly _tag = "Field"
   readonly spec: S
   declare readonly "~field": {
-    readonly kind: "file"
-    readonly value: FileValue
-    /** What a body gives: a ticket, the stored uri unchanged, or an https URL. */
-    readonly input: string
+    readonly kind: Many extends true ? "files" : "file"
+    readonly value: Many extends true ? readonly FileValue[] : FileValue
+    /** What a body gives of a file: a ticket, the stored uri unchanged, or an https URL. */
+    readonly input: Many extends true ? readonly string[] : string
     readonly optional: Optional
     readonly readOnly: ReadOnly
-    readonly generated: false
+    /** A create without a list begins with none. */
+    readonly generated: Many
   }
 
   constructor(spec: S) {
     this.spec = spec
   }
 
-  #with(file: FileSpec): FileBuilder<S, Optional, ReadOnly> {
+  #with(file: FileSpec): FileBuilder<S, Optional, ReadOnly, Many> {
     return new FileBuilder({ ...this.spec, file: { ...this.spec.file, ...file } })
   }
 
   /** The value may be null, and a create may leave it out. */
-  optional(): FileBuilder<S, true, ReadOnly> {
+  optional(): FileBuilder<S, true, ReadOnly, Many> {
     return new FileBuilder({ ...this.spec, optional: true })
   }
 
   /** Never accepted in a request body: files that only imports write. */
-  readOnly(): FileBuilder<S, Optional, true> {
+  readOnly(): FileBuilder<S, Optional, true, Many> {
     return new FileBuilder({ ...this.spec, readOnly: true })
   }
 
   /** The column's name where it differs from the field's. */
-  column(name: string): FileBuilder<S, Optional, ReadOnly> {
+  column(name: string): FileBuilder<S, Optional, ReadOnly, Many> {
     return new FileBuilder({ ...this.spec, column: name })
   }
 
   /** What people read instead of the name: at most 200 characters. */
-  label(text: string): FileBuilder<S, Optional, ReadOnly> {
+  label(text: string): FileBuilder<S, Optional, ReadOnly, Many> {
     return new FileBuilder({ ...this.spec, label: text })
   }
 
   /** What somebody who fills the field in should know: plain text of at most 1,000 characters. */
-  help(text: string): FileBuilder<S, Optional, ReadOnly> {
+  help(text: string): FileBuilder<S, Optional, ReadOnly, Many> {
     return new FileBuilder({ ...this.spec, help: text })
   }
 
   /** Allowed types: exact ones and `type/*`, checked against the type that the content has. Without it any type is taken. */
-  accept(types: readonly string[]): FileBuilder<S, Optional, ReadOnly> {
+  accept(types: readonly string[]): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ accept: types })
   }
 
   /** Largest upload: bytes, or a text such as `512 KiB` or `1.5 GB`. Default 50 MB. */
-  maxSize(size: number | string): FileBuilder<S, Optional, ReadOnly> {
+  maxSize(size: number | string): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ maxSize: size })
   }
 
   /** Stored with the provider `public`: anyone with the link may open files. */
-  public(): FileBuilder<S, Optional, ReadOnly> {
+  public(): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ public: true })
   }
 
   /** Stored with another provider than `private`. */
-  storage(provider: string): FileBuilder<S, Optional, ReadOnly> {
+  storage(provider: string): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ storage: provider })
   }
 
-  /** Values computed from each upload and written to other, read-only fields. */
-  derive(processors: { readonly [field: string]: ProcessorDeclaration }): FileBuilder<S, Optional, ReadOnly> {
+  /** Most files of a list, from 1 to 100. Default 20. */
+  max(this: FileBuilder<S, Optional, ReadOnly, true>, files: number): FileBuilder<S, Optional, ReadOnly, true> {
+    return new FileBuilder({ ...this.spec, max: files })
+  }
+
+  /** Values computed from each upload and written to other, read-only fields. Not of a list: its files share the record's fields. */
+  derive(
+    this: FileBuilder<S, Optional, ReadOnly, false>,
+    processors: { readonly [field: string]: ProcessorDeclaration }
+  ): FileBuilder<S, Optional, ReadOnly, false> {
     return this.#with({ derive: processors })
   }
 
-  /** Each image's compact placeholder goes into this optional, read-only text field. */
-  placeholder(field: string): FileBuilder<S, Optional, ReadOnly> {
+  /** Each image's compact placeholder goes into this optional, read-only text field. Not of a list. */
+  placeholder(
+    this: FileBuilder<S, Optional, ReadOnly, false>,
+    field: string
+  ): FileBuilder<S, Optional, ReadOnly, false> {
     return this.#with({ placeholder: field })
   }
 
@@ -143,17 +160,17 @@ export class FileBuilder<S extends Spec, Optional extends boolean = false, ReadO
   variants(
     variants: { readonly [name: string]: VariantDeclaration },
     more: { readonly original?: VariantDeclaration } = {}
-  ): FileBuilder<S, Optional, ReadOnly> {
+  ): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ variants, original: (more as { readonly original?: unknown } | null)?.original })
   }
 
   /** The longest that links of its private files are valid: from `5 minutes` to `2 hours`. Default that of the provider. */
-  linkLifetime(duration: string): FileBuilder<S, Optional, ReadOnly> {
+  linkLifetime(duration: string): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ linkLifetime: duration })
   }
 
   /** The field may also hold an https URL of a file elsewhere. */
-  externalUrls(): FileBuilder<S, Optional, ReadOnly> {
+  externalUrls(): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ externalUrls: true })
   }
 }

@@ -5,6 +5,7 @@
 
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import { ownNameMax } from "../own-name.ts"
+import { type Duration, durationMs } from "../value/duration.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { shown } from "./refusal.ts"
@@ -28,6 +29,12 @@ export interface ActsLater {
   readonly by: readonly string[]
 }
 
+/** Longest time for which changes of events can be kept, in milliseconds: 30 days. */
+const longestKeptMs = 2_592_000_000
+
+/** Record verbs that have a body. */
+export const webhookBodies: ReadonlySet<string> = new Set(["replay"])
+
 /** Names of what it adds. */
 export const subscriptionsName = "webhook_subscriptions"
 export const deliveriesName = "webhook_deliveries"
@@ -35,7 +42,7 @@ export const attemptsName = "webhook_attempts"
 
 /** Record verbs that it adds, by resource. */
 export const webhookVerbs: { readonly [resource: string]: readonly string[] } = {
-  [subscriptionsName]: ["test", "rotateSecret", "revealSecret", "disable", "enable", "resendFailed"],
+  [subscriptionsName]: ["test", "rotateSecret", "revealSecret", "disable", "enable", "resendFailed", "replay"],
   [deliveriesName]: ["resend"]
 }
 
@@ -67,6 +74,11 @@ export interface WebhooksDeclaration {
   readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<
     readonly string[] | null
   >
+  /**
+   * Keeps the change of each event for so long after its dispatch, at most 30 days, so that `:replay` can send it again. The rows have all fields, sensitive ones
+   * too. Default: nothing is kept.
+   */
+  readonly keepEvents?: Duration
   /** Lets URLs reach private addresses. Default false. */
   readonly allowPrivateAddresses?: boolean
   /**
@@ -82,6 +94,8 @@ export interface Webhooks {
   readonly deliveryLog: boolean
   readonly ownerRoles: NonNullable<WebhooksDeclaration["ownerRoles"]> | null
   readonly allowPrivateAddresses: boolean
+  /** Null: they are not kept. */
+  readonly keepEventsMs: number | null
   readonly onDisabled: NonNullable<WebhooksDeclaration["onDisabled"]> | null
   /** Whether subscriptions belong to tenants: some resource does. */
   readonly tenants: boolean
@@ -103,7 +117,9 @@ const subscriptionFields = (): Bag => ({
   payload: field({ kind: "enum", values: ["full", "thin"], default: { value: "full" } }),
   ordered: field({ kind: "boolean", default: { value: false } }),
   enabled: field({ kind: "boolean", default: { value: true }, filterable: true }),
-  disabled_reason: given({ optional: true }),
+  max_per_minute: field({ kind: "integer", optional: true }),
+  retry_steps: field({ kind: "json", optional: true }),
+  disabled_reason: given({ optional: true, filterable: true }),
   roles: given({ kind: "json", optional: true }),
   owner_id: given({ filterable: true, dbDefault: true }),
   created_at: time(),
@@ -242,8 +258,13 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
     const raw: unknown = options
     const bag: Bag = isBag(raw) ? raw : {}
     for (const name of Object.keys(bag)) {
-      if (!["schema", "deliveryLog", "ownerRoles", "allowPrivateAddresses", "onDisabled"].includes(name)) {
-        say(`There is no option ${name}.`, "Use schema, deliveryLog, ownerRoles, allowPrivateAddresses or onDisabled.")
+      if (
+        !["schema", "deliveryLog", "keepEvents", "ownerRoles", "allowPrivateAddresses", "onDisabled"].includes(name)
+      ) {
+        say(
+          `There is no option ${name}.`,
+          "Use schema, deliveryLog, keepEvents, ownerRoles, allowPrivateAddresses or onDisabled."
+        )
       }
     }
     const named = isBag(config["schemas"]) ? config["schemas"]["webhooks"] : undefined
@@ -259,7 +280,11 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         say(`${name} is ${shown(bag[name])}.`, "Write true or false.")
       }
     }
-    const { onDisabled, ownerRoles } = bag
+    const { keepEvents, onDisabled, ownerRoles } = bag
+    const keepEventsMs = keepEvents === undefined ? null : durationMs(keepEvents)
+    if (keepEvents !== undefined && (keepEventsMs === null || keepEventsMs < 1_000 || keepEventsMs > longestKeptMs)) {
+      say(`keepEvents is ${shown(keepEvents)}.`, "Write a duration of at most 30 days: keepEvents: \"7 days\".")
+    }
     if (onDisabled !== undefined && typeof onDisabled !== "function") {
       say(`onDisabled is ${shown(onDisabled)}.`, "Write async ({ id, name, owner, tenant, reason }) => { … }.")
     }
@@ -283,6 +308,7 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
       deliveryLog: bag["deliveryLog"] === true,
       ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Webhooks["ownerRoles"] : null,
       allowPrivateAddresses: bag["allowPrivateAddresses"] === true,
+      keepEventsMs,
       onDisabled: typeof onDisabled === "function" ? onDisabled as Webhooks["onDisabled"] : null,
       tenants
     }

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest"
-import { mostTries, readRetryAfter, retryWait } from "./retry.ts"
+import { isWaits, mostTries, readRetryAfter, retryWait, triesOf } from "./retry.ts"
 
-const seconds = (tries: number, more: { asked?: number; ordered?: boolean; random?: number } = {}): number | null => {
-  const wait = retryWait({ tries, asked: more.asked ?? null, ordered: more.ordered ?? false, random: more.random ?? 0 })
+const seconds = (
+  tries: number,
+  more: { asked?: number; ordered?: boolean; random?: number; waits?: readonly number[] } = {}
+): number | null => {
+  const { asked = null, ordered = false, random = 0, waits = null } = more
+  const wait = retryWait({ tries, asked, ordered, random, waits })
   return wait === null ? null : wait / 1_000
 }
 
@@ -25,6 +29,21 @@ describe("retryWait", () => {
       .toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1_280, null])
   })
 
+  it("follows a schedule of the subscription's own, with jitter where nothing is ordered", () => {
+    const waits = [1, 60, 86_400]
+    expect(triesOf(waits)).toBe(4)
+    expect(triesOf(null)).toBe(mostTries)
+    expect([1, 2, 3, 4, 5].map((tries) => seconds(tries, { waits }))).toEqual([1, 60, 86_400, null, null])
+    expect([1, 2, 3, 4].map((tries) => seconds(tries, { waits, ordered: true, random: 1 }))).toEqual([
+      1,
+      60,
+      86_400,
+      null
+    ])
+    expect(seconds(2, { waits, random: 1 })).toBe(66)
+    expect(seconds(1, { waits, asked: 30 })).toBe(30)
+  })
+
   it.each([
     [1, 60, 60],
     [2, 60, 300],
@@ -35,6 +54,21 @@ describe("retryWait", () => {
     expect(seconds(tries, { asked })).toBe(wait)
   })
 })
+
+it.each<[unknown, boolean]>([
+  [[1], true],
+  [Array.from({ length: 20 }, () => 86_400), true],
+  [[], false],
+  [Array.from({ length: 21 }, () => 1), false],
+  [[0], false],
+  [[86_401], false],
+  [[1.5], false],
+  [["5"], false],
+  [[null], false],
+  [{ 0: 1, length: 1 }, false],
+  ["5", false],
+  [null, false]
+])("takes %j for a schedule: %s", (value, is) => expect(isWaits(value)).toBe(is))
 
 const now = Date.UTC(2026, 10, 23, 8, 0, 0)
 

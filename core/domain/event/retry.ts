@@ -16,11 +16,25 @@ const schedule = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 const orderedFirst = 5
 const orderedLongest = 86_400
 
+/** Limits of a schedule of a subscription's own: how many waits, and the longest in seconds. */
+export const mostWaits = 20
+export const longestWait = 86_400
+
+/** Tries of one delivery of a subscription, the first included. `waits`: its own schedule, in seconds; null: the usual one. */
+export const triesOf = (waits: readonly number[] | null): number => waits === null ? mostTries : waits.length + 1
+
+/** Whether a value is a schedule: 1 to 20 whole seconds, each from 1 to 86,400. */
+export const isWaits = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.length <= mostWaits &&
+  value.every((each) => Number.isInteger(each) && (each as number) >= 1 && (each as number) <= longestWait)
+
 /** How a wait is chosen. */
 export interface Waiting {
   /** Tries that were made, 1 or more. */
   readonly tries: number
   readonly ordered: boolean
+  /** The subscription's own schedule, in seconds; null: the usual one. */
+  readonly waits: readonly number[] | null
   /** What the receiver asked for, in seconds; null when it asked for nothing. */
   readonly asked: number | null
   /** From 0 (no jitter) to 1 (all of it). */
@@ -28,11 +42,11 @@ export interface Waiting {
 }
 
 /** Milliseconds until the next try; null when there is none. Jitter is up to 10 %; what the receiver asks for only lengthens a wait. */
-export const retryWait = ({ asked, ordered, random, tries }: Waiting): number | null => {
-  if (tries >= mostTries) return null
+export const retryWait = ({ asked, ordered, random, tries, waits }: Waiting): number | null => {
+  if (tries >= triesOf(waits)) return null
   const seconds = ordered
-    ? Math.min(orderedFirst * 2 ** (tries - 1), orderedLongest)
-    : schedule[tries - 1]! * (1 + 0.1 * random)
+    ? waits?.[tries - 1] ?? Math.min(orderedFirst * 2 ** (tries - 1), orderedLongest)
+    : (waits ?? schedule)[tries - 1]! * (1 + 0.1 * random)
   return Math.round(Math.max(seconds, Math.min(asked ?? 0, longestAsked)) * 1_000)
 }
 

@@ -6,7 +6,11 @@
 import type { Where } from "../access/rules.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import type { OwnDatabase } from "../job/definition.ts"
+import type { Duration } from "../value/duration.ts"
 import type { EventEnvelope } from "./envelope.ts"
+
+/** The highest limit of a subscription. */
+export const mostPerMinute = 60_000
 
 /** What `run` gets besides the event. */
 export interface RunContext {
@@ -32,6 +36,10 @@ interface Common {
   readonly ordered?: boolean
   /** False keeps the subscription and delivers nothing. */
   readonly enabled?: boolean
+  /** Deliveries that begin in a minute at most, over all processes; 1 to 60,000. They are spread evenly, and further ones wait. Default: no limit. */
+  readonly maxPerMinute?: number
+  /** The waits after the first, second, … failed try, in place of the usual ones: 1 to 20, each from a second to a day. */
+  readonly retrySteps?: readonly Duration[]
 }
 
 interface Sent {
@@ -109,7 +117,21 @@ export interface Subscription {
   readonly keys: readonly Uint8Array[]
   readonly headers: { readonly [name: string]: string }
   readonly body: ((event: EventEnvelope) => unknown) | null
+  /** Null: no limit. */
+  readonly perMinute: number | null
+  /** Its own schedule of retries, in seconds; null: the usual one. */
+  readonly waits: readonly number[] | null
+  /** What is known of the one that is kept; null: it is declared, and stays as it is. */
+  readonly kept: {
+    /** Another one with every change. */
+    readonly stamp: string
+    /** Whether no delivery has succeeded since one failed. */
+    readonly failing: boolean
+  } | null
 }
+
+/** Milliseconds from one delivery of a subscription to the next, where it has a limit. */
+export const spacingMs = (perMinute: number): number => 60_000 / perMinute
 
 /** Whether a subscription takes an event. */
 export const takes = ({ events }: Subscription, resource: string, event: string): boolean => {

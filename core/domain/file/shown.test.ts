@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { FileField } from "../model/file.ts"
-import { fileWriter } from "./shown.ts"
+import { filesWriter, fileWriter } from "./shown.ts"
 import type { LinkedProvider } from "./shown.ts"
 
 const hour = 3_600_000
@@ -13,8 +13,8 @@ describe("the writer of a file field", () => {
     strict: { public: false, publicUrl: null, prefix: "", linkLifetime: 600 },
     public: { public: true, publicUrl: null, prefix: "", linkLifetime: 7_200 }
   }
-  const make = (linkLifetime: number | null = null) =>
-    fileWriter(
+  const make = (linkLifetime: number | null = null, writer = fileWriter) =>
+    writer(
       {
         root: "/api",
         provider: (name) => providers[name] ?? null,
@@ -50,6 +50,29 @@ describe("the writer of a file field", () => {
     clock.now = 500_000 * hour
     expect(read(write(a, ["1", "x"]))).toEqual([a, "x", "1", end])
     expect(signed).toBe(7)
+  })
+
+  it("keeps each file of a list for the period of its own links", () => {
+    const write = make(null, filesWriter)
+    const [long, short] = ["private:_/a.png?name=a.png&size=1", "strict:_/b.png?name=b.png&size=1"]
+    const cell = JSON.stringify([long, null, short])
+    const start = 500_000 * 3_600
+    const at = (second: number) => {
+      clock.now = (start + second) * 1_000
+      const before = signed
+      const shown = JSON.parse(write(cell, ["1", null])) as ReadonlyArray<{ readonly url?: string }>
+      const ends = shown.map(({ url }) =>
+        url === undefined ? null : Number(new URL(url, "http://localhost").searchParams.get("exp")) - start
+      )
+      return [ends, signed - before]
+    }
+    expect([0, 299, 300, 3_599, 3_600].map(at)).toEqual([
+      [[7_200, null, 600], 2],
+      [[7_200, null, 600], 0],
+      [[7_200, null, 900], 1],
+      [[7_200, null, 3_900], 1],
+      [[10_800, null, 4_200], 2]
+    ])
   })
 
   it("gives a link the lifetime of its provider, or that of its field, and keeps it for half of that", () => {

@@ -4,7 +4,8 @@
  */
 
 import type { FileField, FileValue } from "../model/file.ts"
-import type { Cell, Row } from "../value/kind.ts"
+import type { Cell, Json, Row } from "../value/kind.ts"
+import { elementsOf } from "../value/list.ts"
 import { encodePath, fileAddress, linkPeriod, linkQuery, publicAddress, signedText } from "./link.ts"
 import { typeOfExtension } from "./type.ts"
 import { extensionOf, externalName, isExternalUrl, readStored, variantPath } from "./uri.ts"
@@ -62,6 +63,13 @@ export const fileRecord = (field: FileField, uri: string | null): FileValue | nu
   return { uri, name, type: typeOfExtension(extensionOf(path)), ...(size === null ? {} : { size }) }
 }
 
+/** A list of files as rules, hooks and events see it. */
+export const fileRecords = (field: FileField, cell: string): readonly FileValue[] =>
+  elementsOf(cell).map((element) => typeof element === "string" ? fileRecord(field, element)! : noFile(element))
+
+/** What stands for an element of a list that is no text. No write takes it back. */
+const noFile = (element: Json): FileValue => ({ uri: element === null ? "" : JSON.stringify(element), missing: true })
+
 /** Where the writer of a field's files finds what else it needs of a row. */
 export interface FilePlace {
   /** The key as in URLs. */
@@ -72,10 +80,10 @@ export interface FilePlace {
   readonly placeholder: number
 }
 
-/** Writes the JSON of one field's file. */
-export type FileWriter = (uri: string, row: Row) => string
+/** Writes the JSON of one field's file, or of its list of files, from its cell. */
+export type FileWriter = (cell: string, row: Row) => string
 
-/** Rows of a field whose objects are kept: a page that is read again while links stay the same needs no new signatures. */
+/** Files of a field whose objects are kept: a page that is read again while links stay the same needs no new signatures. */
 const remembered = 4_000
 const longestRemembered = 1_000
 
@@ -98,7 +106,7 @@ interface Remembered extends Written {
 export const hasEndingLinks = ({ provider }: FileField, links: FileLinks): boolean =>
   links.provider(provider)?.public !== true
 
-/** The writer of a field of a resource. */
+/** The writer of a field of a resource that holds a file. */
 export const fileWriter = (
   links: FileLinks,
   resource: string,
@@ -106,6 +114,38 @@ export const fileWriter = (
   file: FileField,
   place: FilePlace
 ): FileWriter => {
+  const write = oneWriter(links, resource, field, file, place)
+  return (uri, row) => write(uri, row, place.mark(row))
+}
+
+/** The writer of a field that holds a list of files. */
+export const filesWriter = (
+  links: FileLinks,
+  resource: string,
+  field: string,
+  file: FileField,
+  place: FilePlace
+): FileWriter => {
+  const write = oneWriter(links, resource, field, file, place)
+  return (cell, row) => {
+    const mark = place.mark(row)
+    const parts = elementsOf(cell).map((element, i) =>
+      typeof element === "string" ? write(element, row, `${mark} ${i}`) : JSON.stringify(noFile(element))
+    )
+    return `[${parts.join(",")}]`
+  }
+}
+
+/** Writes the JSON of a file. `mark` tells it from other files of the field. */
+type OneWriter = (uri: string, row: Row, mark: string) => string
+
+const oneWriter = (
+  links: FileLinks,
+  resource: string,
+  field: string,
+  file: FileField,
+  place: FilePlace
+): OneWriter => {
   const addressOf = (name: string, provider: LinkedProvider, path: string, key: string, expires: number): string => {
     if (provider.public) {
       return provider.publicUrl === null
@@ -148,9 +188,8 @@ export const fileWriter = (
   }
 
   let known = new Map<string, Remembered>()
-  return (uri, row) => {
+  return (uri, row, mark) => {
     const now = Math.floor(links.now() / 1_000)
-    const mark = place.mark(row)
     const placeholder = place.placeholder === -1 ? null : row[place.placeholder] ?? null
     const hit = known.get(mark)
     if (

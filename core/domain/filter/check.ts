@@ -29,7 +29,8 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
   currency: equality,
   country: equality,
   uuid: equality,
-  json: []
+  json: [],
+  list: []
 }
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>

@@ -97,7 +97,7 @@ export interface HookContext extends JobContext {
 /** How its job is tried, as with `defineJob`. */
 type Tries = Pick<
   JobDeclaration<unknown, unknown>,
-  "maxAttempts" | "retryDelay" | "maxRetryDelay" | "retrySteps" | "timeout" | "concurrency"
+  "maxAttempts" | "retryDelay" | "maxRetryDelay" | "retrySteps" | "timeout" | "concurrency" | "maxRunning" | "rate"
 >
 
 /** What `defineHook` takes. */

@@ -6,6 +6,7 @@
 import type { Mail } from "../mail/message.ts"
 import type { Duration } from "../value/duration.ts"
 import type { StandardSchema } from "../value/standard-schema.ts"
+import type { Rate, RateDeclaration } from "./rate.ts"
 import type { Schedule } from "./schedule.ts"
 
 /** Longest name of a job: the queue's column holds no more. */
@@ -102,6 +103,11 @@ export interface JobContext {
   /** Aborts when the try has run longer than `timeout`, and when its worker stops and the grace has passed. */
   readonly signal: AbortSignal
   readonly mail: Mail | undefined
+  /**
+   * Tells admins how far this try is: so much of a total, such as records, and a note of at most 200 characters. It may be called as often as one likes: the
+   * last call of each second is kept, and nothing waits for that. Throws for amounts that are no numbers of 0 or more.
+   */
+  readonly progress: (done: number, total?: number | null, note?: string | null) => void
 }
 
 /** What `defineJob` takes (spec 3, Job definition). */
@@ -124,6 +130,10 @@ export interface JobDeclaration<Input, Output> {
   readonly timeout?: Duration
   /** Jobs of this name that run at once in one worker process; 1 to 200, default 1. */
   readonly concurrency?: number
+  /** Jobs of this name that run at once over all processes; 1 to 10,000. Without it there is no limit but `concurrency`. */
+  readonly maxRunning?: number
+  /** How many jobs of this name begin in a time at most, over all processes; each retry is one. What is held back waits and loses no try. */
+  readonly rate?: RateDeclaration
   /** One job at a time for each group, in the order in which they were enqueued. */
   readonly ordered?: boolean
   /** A cron pattern of five fields, or of six with seconds first. */
@@ -151,6 +161,10 @@ export interface JobModel {
   readonly retryStepsMs: readonly number[] | null
   readonly timeoutMs: number
   readonly concurrency: number
+  /** Null: as many as the processes together run. */
+  readonly maxRunning: number | null
+  /** Null: they begin as soon as somebody can run them. */
+  readonly rate: Rate | null
   readonly ordered: boolean
   /** Null: it runs when it is enqueued. */
   readonly schedule: Schedule | null

@@ -21,6 +21,11 @@ export interface EnqueueOptions {
   readonly key?: string
   /** What happens when a job with this key already waits: `dedupe` (default) keeps it, `replace` gives it this payload and these options. */
   readonly mode?: "dedupe" | "replace"
+  /**
+   * Until when the job keeps its `key`: `waiting` (default) until it begins, `running` until it is done or has failed for good, its retries included. Keys of
+   * one kind do not meet those of the other. Not together with `replace`: a job that runs takes no other payload.
+   */
+  readonly unique?: "waiting" | "running"
   /** Required for ordered jobs, refused for others. */
   readonly group?: string
 }
@@ -34,7 +39,8 @@ export interface EnqueuePlan {
   readonly delayMs: number | null
   readonly priority: number
   readonly key: string | null
-  readonly mode: "dedupe" | "replace"
+  /** What an enqueue does that meets its key. `running`: dedupe, with a key that is kept until the job has ended. */
+  readonly mode: "dedupe" | "replace" | "running"
   readonly group: string | null
   /** As declared where it is enqueued; null: unknown there. */
   readonly ordered: boolean | null
@@ -52,7 +58,7 @@ export const unstorableText =
 
 const longestText = 1_000
 
-const optionNames = new Set(["runAt", "delay", "priority", "key", "mode", "group"])
+const optionNames = new Set(["runAt", "delay", "priority", "key", "mode", "unique", "group"])
 
 const refused = <A>(message: string): Result.Result<A, string> => Result.fail(message)
 
@@ -68,10 +74,10 @@ export const planEnqueue = (
   options: EnqueueOptions | undefined
 ): Result.Result<EnqueuePlan, string> => {
   if (options !== undefined && !isBag(options)) return refused("The options of enqueue are not an object.")
-  const { delay, group, key, mode, priority, runAt }: Bag = options ?? {}
+  const { delay, group, key, mode, priority, runAt, unique }: Bag = options ?? {}
   const unknown = Object.keys(options ?? {}).find((name) => !optionNames.has(name))
   if (unknown !== undefined) {
-    return refused(`enqueue has no option "${unknown}". Use runAt, delay, priority, key, mode or group.`)
+    return refused(`enqueue has no option "${unknown}". Use runAt, delay, priority, key, mode, unique or group.`)
   }
   if (runAt !== undefined && delay !== undefined) return refused("Give runAt or delay, not both.")
   if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
@@ -90,6 +96,13 @@ export const planEnqueue = (
     return refused("mode is neither \"dedupe\" nor \"replace\".")
   }
   if (mode !== undefined && key === undefined) return refused("mode needs a key.")
+  if (unique !== undefined && unique !== "waiting" && unique !== "running") {
+    return refused("unique is neither \"waiting\" nor \"running\".")
+  }
+  if (unique !== undefined && key === undefined) return refused("unique needs a key.")
+  if (unique === "running" && mode === "replace") {
+    return refused("unique: \"running\" takes no mode \"replace\": a job that runs takes no other payload.")
+  }
   if (job.ordered === true && key !== undefined) return refused(`The job "${job.name}" is ordered: it takes no key.`)
   if (job.ordered === true && group === undefined) return refused(`The job "${job.name}" is ordered: it needs a group.`)
   if (job.ordered === false && group !== undefined) {
@@ -102,7 +115,7 @@ export const planEnqueue = (
     delayMs,
     priority: (priority as number | undefined) ?? 0,
     key: key ?? null,
-    mode: mode ?? "dedupe",
+    mode: unique === "running" ? "running" : mode ?? "dedupe",
     group: group ?? null,
     ordered: job.ordered,
     maxAttempts: job.maxAttempts

@@ -1,5 +1,7 @@
 /** The states of a job by name, and the data shown for failed jobs and for queues. */
 
+import type { Progress } from "./progress.ts"
+
 /** In the API, on the page and in SQL. */
 export const jobStates = ["waiting", "running", "retrying", "failed", "completed"] as const
 
@@ -21,6 +23,8 @@ export interface JobCounts {
   readonly nextRun: string | null
   /** The latest started run of its schedule: its state, and when it reached it. Completed runs are known for 7 days. */
   readonly lastRun: LastRun | null
+  /** Since when nothing of it is begun, until it is resumed. Null: it is not paused. */
+  readonly pausedAt: string | null
 }
 
 /** What became of a run. */
@@ -72,6 +76,32 @@ export interface PendingJob {
   /** As that of a failed job. */
   readonly payload: string | null
   readonly payloadBytes: number
+}
+
+/** A job that a worker has. */
+export interface BegunJob {
+  readonly id: string
+  readonly name: string
+  /** From 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** When a worker fetched it. */
+  readonly startedAt: string
+  /** The process that has it, as its host and the id of the process there. */
+  readonly worker: string
+  /** What this try last told of itself; null: nothing. */
+  readonly progress: (Progress & { readonly at: string }) | null
+  readonly group: string | null
+  readonly enqueuedAt: string
+  /** As that of a failed job. */
+  readonly payload: string | null
+  readonly payloadBytes: number
+}
+
+/** The position after which the next page of running jobs begins. */
+export interface BegunPosition {
+  readonly startedAt: string
+  readonly id: string
 }
 
 /** The position after which the next page of waiting jobs begins. */

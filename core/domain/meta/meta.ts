@@ -13,7 +13,7 @@ import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, Kind } from "../value/kind.ts"
+import type { Json, ScalarKind } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -43,6 +43,8 @@ export interface MetaFile {
   readonly placeholder: string | null
   /** The field may also hold an https URL. */
   readonly externalUrls: boolean
+  /** Fields of several files: most of them. */
+  readonly maxFiles?: number
   /** Fields that an upload sets, as far as the caller sees them. */
   readonly derived: readonly string[]
 }
@@ -54,8 +56,8 @@ export interface MetaField {
   readonly label?: string
   /** What somebody who fills it in should know. */
   readonly help?: string
-  readonly kind: Kind | "file"
-  /** File fields. */
+  readonly kind: ScalarKind | "file" | "files"
+  /** File fields, of one file or of several. */
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
@@ -172,14 +174,19 @@ const boundsOf = (field: Field): Partial<MetaField> => {
   }
 }
 
-const fileOf = (file: FileField, { restricted }: Access): MetaFile => ({
+/** The kind as callers know it. The only lists are those of files. */
+const kindOf = (field: Field): MetaField["kind"] =>
+  field.kind === "list" ? "files" : field.file === null ? field.kind : "file"
+
+const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile => ({
   accept: file.accept,
   maxSize: file.maxSize,
   public: file.public,
   variants: file.variants.map(({ name }) => name),
   placeholder: file.placeholder !== null && restricted.byName.has(file.placeholder) ? file.placeholder : null,
   externalUrls: file.externalUrls,
-  derived: derivedNames(file).filter((name) => restricted.byName.has(name))
+  derived: derivedNames(file).filter((name) => restricted.byName.has(name)),
+  ...(field.kind === "list" && field.max !== null ? { maxFiles: field.max } : {})
 })
 
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
@@ -191,8 +198,8 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
     name: field.name,
     ...(field.label === null ? {} : { label: field.label }),
     ...(field.help === null ? {} : { help: field.help }),
-    kind: field.file === null ? field.kind : "file",
-    ...(field.file === null ? {} : { file: fileOf(field.file, access) }),
+    kind: kindOf(field),
+    ...(field.file === null ? {} : { file: fileOf(field, field.file, access) }),
     ...boundsOf(field),
     ...(field.multiline === null ? {} : { multiline: field.multiline }),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),

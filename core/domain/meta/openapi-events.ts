@@ -60,17 +60,31 @@ const tried = whole({
 })
 
 const resent: Doc = respond("How many there were.", whole({ resent: count }))
+const time: Doc = { type: "string", format: "date-time" }
+const range: Doc = closedObject({
+  since: { ...time, description: "Events from this time on." },
+  until: { ...time, description: "Events before this time. Default: now." },
+  failedOnly: {
+    type: "boolean",
+    default: false,
+    description: "Only deliveries that have failed for good, which are retried now."
+  }
+}, ["since"])
+const begun: Doc = respond("A job sends them.", whole({ resent: { type: "null" } }))
 const nothing: Doc = ref("responses", "204")
 
 /** Each verb with its summary and what it answers. */
-const verbs: { readonly [resource: string]: { readonly [verb: string]: readonly [summary: string, answer: Doc] } } = {
+const verbs: {
+  readonly [resource: string]: { readonly [verb: string]: readonly [summary: string, answer: Doc, body?: Doc] }
+} = {
   [subscriptionsName]: {
     test: ["Send a test event, made of the newest record that the owner may read", respond("What came of it.", tried)],
     revealSecret: ["Show the secret; it is logged", respond("The secret.", whole({ secret: text }))],
     rotateSecret: ["Make a new secret; for 24 hours requests are signed with both", nothing],
     disable: ["Deliver nothing more; waiting deliveries fail when their turn comes", nothing],
     enable: ["Deliver again, from now on", nothing],
-    resendFailed: ["Give each failed delivery one more try", resent]
+    resendFailed: ["Give each failed delivery one more try", resent],
+    replay: ["Send kept events of a time range again, or its failed deliveries", resent, range]
   },
   [deliveriesName]: {
     resend: ["Give a failed delivery one more try", resent]
@@ -81,14 +95,19 @@ const verbPaths = (subject: Subject, collection: string): Doc => {
   const { access: { model: { name } }, permissions } = subject
   if (!permissions.update || !Object.hasOwn(verbs, name)) return {}
   return Object.fromEntries(
-    Object.entries(verbs[name]!).map(([verb, [summary, answer]]) => [
+    Object.entries(verbs[name]!).map(([verb, [summary, answer, body]]) => [
       `${collection}/{key}:${verb}`,
       {
         parameters: [parameter(`${name}.key`)],
         post: operation(subject, verb, {
           rule: "update",
           summary,
-          responses: { [answer === nothing ? "204" : "200"]: answer, ...refusals(400, 401, 403, 404, 409) }
+          ...(body === undefined ? {} : { body }),
+          responses: {
+            [answer === nothing ? "204" : "200"]: answer,
+            ...(body === undefined ? {} : { "202": begun }),
+            ...refusals(400, 401, 403, 404, 409)
+          }
         })
       }
     ])

@@ -9,8 +9,13 @@ type Doc = { readonly [member: string]: Json }
 const text: Doc = { type: "string" }
 const pixels: Doc = { type: ["integer", "null"], minimum: 1 }
 
-/** The object in answers. */
-export const fileAnswer = ({ optional }: Field, file: FileField): Doc => ({
+/** The object in answers, or the list of them. */
+export const fileAnswer = (field: Field, file: FileField): Doc =>
+  field.kind === "list"
+    ? { type: field.optional ? ["array", "null"] : "array", items: fileObject(file, false) }
+    : fileObject(file, field.optional)
+
+const fileObject = (file: FileField, optional: boolean): Doc => ({
   type: optional ? ["object", "null"] : "object",
   description: "A file. `url` is made for each answer and opens without a token.",
   required: ["uri"],
@@ -38,19 +43,34 @@ export const fileAnswer = ({ optional }: Field, file: FileField): Doc => ({
 })
 
 /** What a body gives. */
-export const fileBody = ({ optional }: Field, file: FileField): Doc => ({
-  type: optional ? ["string", "null"] : "string",
-  description: `The \`value\` of an upload's answer${
-    optional ? ", null to clear the field" : ""
-  }, the stored \`uri\` unchanged${file.externalUrls ? ", or an https URL of a file elsewhere" : ""}.`
-})
+export const fileBody = (field: Field, file: FileField): Doc => {
+  const { optional } = field
+  const elsewhere = file.externalUrls ? ", or an https URL of a file elsewhere" : ""
+  return field.kind === "list"
+    ? {
+      type: optional ? ["array", "null"] : "array",
+      description:
+        `All files in their order, none of them twice: of each the \`value\` of an upload's answer, or a \`uri\` that the record has in this field${elsewhere}.`,
+      items: { type: "string" },
+      ...(field.max === null ? {} : { maxItems: field.max })
+    }
+    : {
+      type: optional ? ["string", "null"] : "string",
+      description: `The \`value\` of an upload's answer${
+        optional ? ", null to clear the field" : ""
+      }, the stored \`uri\` unchanged${elsewhere}.`
+    }
+}
 
-export const fileExample: Doc = {
+const exampleFile: Doc = {
   uri: "private:_/k3v7q2m4x6z5n7b2c4d6f7g2h3.pdf?name=report.pdf&size=48213",
   name: "report.pdf",
   type: "application/pdf",
   size: 48_213
 }
+
+/** What an answer may carry. */
+export const fileExample = ({ kind }: Field): Json => kind === "list" ? [exampleFile] : exampleFile
 
 /** The answer of an upload. */
 export const uploadAnswer: Doc = {

@@ -1,4 +1,4 @@
-/** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
+/** What the OpenAPI document tells admins of the queue: counts, pauses, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
 
 import { jobStates, longestListed, mostBehind } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
@@ -22,6 +22,11 @@ const counts = whole({
   nextDue: orNull(instant),
   oldestDue: { ...orNull(instant), description: "When the one that waits longest was due." },
   ordered: orNull({ type: "boolean" }),
+  maxRunning: { ...orNull(count), description: "Most jobs of it that run at once over all processes." },
+  rate: {
+    ...orNull(whole({ jobs: count, perMs: count, burst: count })),
+    description: "Most jobs of it that begin in so many milliseconds over all processes."
+  },
   schedule: { ...orNull(text), description: "Cron pattern of a recurring job." },
   timezone: orNull(text),
   nextRun: {
@@ -31,6 +36,10 @@ const counts = whole({
   lastRun: {
     ...orNull(whole({ at: instant, state: { enum: jobStates.filter((state) => state !== "waiting") } })),
     description: "The latest run of the schedule that was begun, and when it came to its state."
+  },
+  pausedAt: {
+    ...orNull(instant),
+    description: "Since when nothing of it is begun. `nextDue` and `oldestDue` go on as if it were not paused."
   }
 })
 
@@ -59,6 +68,27 @@ const pending = whole({
   error: { ...text, description: "Its last error; empty without one." },
   group: orNull(text),
   held: { type: "boolean", description: "Whether others of its group come first." },
+  enqueuedAt: instant,
+  payload: {
+    description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
+  },
+  payloadBytes: { ...count, description: "The length of the payload's JSON." }
+})
+
+const amount: Doc = { type: "number", minimum: 0 }
+
+const running = whole({
+  id: text,
+  name: text,
+  attempt: { ...count, description: "The try that runs, from 1." },
+  maxAttempts: count,
+  startedAt: { ...instant, description: "When a worker fetched it." },
+  worker: { ...text, description: "The process that has it: its host, and its id there." },
+  progress: {
+    ...orNull(whole({ done: amount, total: orNull(amount), note: orNull(text), at: instant })),
+    description: "What this try last told of itself; null: nothing."
+  },
+  group: orNull(text),
   enqueuedAt: instant,
   payload: {
     description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
@@ -96,7 +126,21 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     parameters: [query("name", "The job's name.", text, true)],
     responses: { "200": answered("How many there were.", whole({ count })), ...refusals(400, 401, 403) }
   })
+  const pause = (operationId: string, summary: string): Doc => ({
+    post: {
+      operationId,
+      tags: [tag],
+      summary,
+      parameters: [query("name", "The job's name.", text, true)],
+      responses: {
+        "200": answered("Since when it is paused; null: it is not.", whole({ name: text, pausedAt: orNull(instant) })),
+        ...refusals(400, 401, 403, 404)
+      }
+    }
+  })
   return {
+    [`${parent}/jobs:pause`]: pause("pauseJobs", "Begins no more jobs of a name, in any process; those that run go on"),
+    [`${parent}/jobs:resume`]: pause("resumeJobs", "Lets the jobs of a paused name go on"),
     [`${parent}/jobs`]: {
       get: {
         operationId: "listJobs",
@@ -139,6 +183,31 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     [`${parent}/jobs/failed/{id}:retry`]: {
       parameters: [id],
       post: one("retryFailedJob", "Gives a failed job one more try")
+    },
+    [`${parent}/jobs/running`]: {
+      get: {
+        operationId: "listRunningJobs",
+        tags: [tag],
+        summary: "Jobs that run, the longest running first",
+        parameters: [
+          query("name", "Only jobs of this name.", text),
+          query("page_size", "0 or absent: 50. At most 500.", count),
+          query("page_token", "`next_page_token` of the page before.", text)
+        ],
+        responses: {
+          "200": answered("A page.", whole({ jobs: list(running), next_page_token: orNull(text) })),
+          ...refusals(400, 401, 403)
+        }
+      }
+    },
+    [`${parent}/jobs/running/{id}`]: {
+      parameters: [id],
+      get: {
+        operationId: "getRunningJob",
+        tags: [tag],
+        summary: "A job that runs, with its whole payload",
+        responses: { "200": answered("The job.", running), ...refusals(400, 401, 403, 404) }
+      }
     },
     [`${parent}/jobs/pending`]: {
       get: {

@@ -5,7 +5,7 @@
 
 import { bulkOps } from "../task/task.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
-import type { Kind } from "../value/kind.ts"
+import type { MetaField } from "./meta.ts"
 import { anyObject, type Doc, openObject, ref } from "./openapi-schema.ts"
 
 const text: Doc = { type: "string" }
@@ -31,8 +31,10 @@ const kinds = {
   uuid: true,
   json: true,
   currency: true,
-  country: true
-} satisfies { readonly [kind in Kind]: true }
+  country: true,
+  file: true,
+  files: true
+} satisfies { readonly [kind in MetaField["kind"]]: true }
 
 const fieldMembers = {
   name: text,

@@ -112,6 +112,11 @@ const commonSchema = (field: Field): Doc => {
       return typed(field, "string", { enum: [...field.values, ...(field.optional ? [null] : [])] })
     case "text":
       return typed(field, "string", field.max === null ? {} : { maxLength: field.max })
+    case "list":
+      return typed(field, "array", {
+        items: { type: "string" },
+        ...(field.max === null ? {} : { maxItems: field.max })
+      })
     default:
       // Any JSON value.
       return {}
@@ -195,6 +200,8 @@ export const exampleOf = (field: Field): Json => {
       return field.max === null ? "text" : "text".slice(0, field.max)
     case "json":
       return { note: "any JSON" }
+    case "list":
+      return ["text"]
   }
 }
 
@@ -287,7 +294,7 @@ const recordSchema = ({ access, maker, relations, tracked }: Subject, subjects: 
       ...(access.model.description === null ? {} : { description: access.model.description }),
       examples: [{
         ...Object.fromEntries(
-          fields.map((field) => [field.name, field.file === null ? exampleOf(field) : fileExample])
+          fields.map((field) => [field.name, field.file === null ? exampleOf(field) : fileExample(field)])
         ),
         etag: exampleEtag
       }]

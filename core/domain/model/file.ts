@@ -68,7 +68,7 @@ export type Processor =
 /** Bytes of a file that a processor gets as its head: 256 KB. */
 export const headBytes = 256_000
 
-/** A file field. */
+/** A field of a file, or of a list of files. Of a list, `derive` is empty and `placeholder` null: both would say something of one file. */
 export interface FileField {
   /** Types and `type/*`; null takes every type. */
   readonly accept: readonly string[] | null
@@ -92,6 +92,10 @@ export interface FileField {
 
 /** 50 MB (spec 2, Limits). */
 export const defaultMaxSize = 50_000_000
+
+/** Most files of a field that holds several: the bound of what may be declared, and where nothing is. */
+export const mostFiles = 100
+export const defaultFiles = 20
 
 /** Names of the fields that are written with the file, and with nothing else. */
 export const derivedNames = ({ derive, placeholder }: FileField): readonly string[] =>

@@ -34,7 +34,7 @@ export interface FieldBase {
   readonly help: string | null
   /** Texts: whether it is made for several lines; null: by the length. */
   readonly multiline: boolean | null
-  /** File fields (kind `text`): what is said of their files; else null. */
+  /** File fields (kind `text`, and `list` for several files): what is said of their files; else null. */
   readonly file: FileField | null
 }
 

@@ -40,7 +40,7 @@ const isNumeric = (field: Field): boolean =>
   field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
 
 export const facetable = (field: Field): string | null =>
-  field.kind === "json" ? `The field "${field.name}" has no facets.` : null
+  field.kind === "json" || field.kind === "list" ? `The field "${field.name}" has no facets.` : null
 
 export const histogrammable = (field: Field): string | null =>
   isNumeric(field) ? null : `The field "${field.name}" is not a number.`

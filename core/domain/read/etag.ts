@@ -20,7 +20,7 @@ export interface TagTools {
 
 /** Whether any text may be a value of the field. Values of other kinds are never empty and have no control characters. */
 export const isFreeText = ({ kind }: Field): boolean =>
-  kind === "text" || kind === "enum" || kind === "currency" || kind === "country"
+  kind === "text" || kind === "enum" || kind === "currency" || kind === "country" || kind === "list"
 
 /** Ends a cell that is no free text. */
 export const cellEnd = "\u0001"

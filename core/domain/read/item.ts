@@ -5,14 +5,15 @@
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { Unread } from "../access/rules.ts"
-import { fileWriter, hasEndingLinks } from "../file/shown.ts"
+import { filesWriter, fileWriter, hasEndingLinks } from "../file/shown.ts"
 import type { FileLinks } from "../file/shown.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../filter/tree.ts"
 import type { FileField } from "../model/file.ts"
 import type { Field, WireRecord } from "../model/model.ts"
 import { isQuoted, jsonWriter } from "../value/cell.ts"
-import type { Cell, Row } from "../value/kind.ts"
+import type { Cell, Json, Row } from "../value/kind.ts"
+import { textsIn } from "../value/list.ts"
 import { etagFields, etagSource, hashSource } from "./etag.ts"
 import type { TagTools } from "./etag.ts"
 import { writeKey } from "./key.ts"
@@ -103,17 +104,22 @@ const filePart = (
   { position }: Layout,
   links: FileLinks | null
 ): (cell: string, row: Row) => string => {
-  if (links === null) return (cell) => JSON.stringify({ uri: cell, missing: true })
+  if (links === null) return (cell) => JSON.stringify(unstored(field, cell))
   const placeholder = placeholderOf(restricted, field)
   const keys = model.key.map((part) => position.get(part)!)
   const [first = -1] = keys
   const key = (row: Row): string => writeKey(keys.map((index) => row[index] ?? null))
-  return fileWriter(links, model.name, field.name, file, {
+  const writer = field.kind === "list" ? filesWriter : fileWriter
+  return writer(links, model.name, field.name, file, {
     key,
     mark: keys.length === 1 ? (row) => row[first] ?? "" : key,
     placeholder: placeholder === null ? -1 : position.get(placeholder)!
   })
 }
+
+/** What stands for files where none are stored. */
+const unstored = ({ kind }: Field, cell: string): Json =>
+  kind === "list" ? textsIn(cell).map((uri) => ({ uri, missing: true })) : { uri: cell, missing: true }
 
 /** A finished item: its JSON without the closing brace (so that members can be added), its ETag. */
 export interface WrittenItem {

@@ -4,14 +4,18 @@
  */
 
 import { Unread } from "../access/rules.ts"
-import { fileRecord } from "../file/shown.ts"
+import { fileRecord, fileRecords } from "../file/shown.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import { wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
 
 /** A cell in wire form: a file as the object that stands for it, without links. */
 export const wireValue = (field: Field, cell: Cell): Json =>
-  field.file === null ? wireFromCell(field, cell) : fileRecord(field.file, cell)
+  field.file === null || cell === null
+    ? wireFromCell(field, cell)
+    : field.kind === "list"
+    ? fileRecords(field.file, cell)
+    : fileRecord(field.file, cell)
 
 /** The record in wire form with every declared field that the row holds. */
 export const wireRecord = (model: Model, cellOf: (field: Field) => Cell): WireRecord => {

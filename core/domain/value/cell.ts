@@ -8,7 +8,8 @@ import * as Result from "effect/Result"
 import { countries, currencies } from "./codes.ts"
 import { endOfDigits } from "./digits.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
-import type { Cell, DecimalShape, EnumShape, IntegerShape, Json, Kind, Shape } from "./kind.ts"
+import type { Cell, DecimalShape, EnumShape, IntegerShape, Json, Kind, ListShape, Shape } from "./kind.ts"
+import { elementsOf, listCell } from "./list.ts"
 
 /**
  * Why a value is refused. `type`: not this kind of value · `max`: text too long · `enum`: not one of the values · `required`: null ·
@@ -270,6 +271,23 @@ const jsonCell = (json: Json): Read<string> => {
   return found === null ? Result.succeed(JSON.stringify(json)) : refuse("invalid", found)
 }
 
+// ------------------------------------------------------------------------------------------------------------------- lists
+
+const listExpected = "Expected a list of texts."
+
+const listFromJson = ({ max }: ListShape, json: Json): Read<string> => {
+  if (!Array.isArray(json)) return refuse("type", listExpected)
+  const texts: string[] = []
+  for (const element of json as readonly Json[]) {
+    if (typeof element !== "string") return refuse("type", listExpected)
+    if (!isStorable(element)) return refuse("invalid", unstorable)
+    texts.push(element)
+  }
+  return max !== null && texts.length > max
+    ? refuse("max", `Expected at most ${max} texts.`)
+    : Result.succeed(listCell(texts))
+}
+
 // ------------------------------------------------------------------------------------------------------------ text to cells
 
 const timestampExpected = (text: string): string =>
@@ -315,14 +333,15 @@ export const cellFromText = (shape: Shape, text: string): Read<string> => {
         : refuse("invalid", "Expected a country code of ISO 3166-1 alpha-2 in capitals, such as NO.")
     case "text":
       return plainTextCell(text)
-    case "json": {
+    case "json":
+    case "list": {
       let json: Json
       try {
         json = JSON.parse(text) as Json
       } catch {
         return refuse("invalid", "Expected JSON.")
       }
-      return jsonCell(json)
+      return shape.kind === "list" ? listFromJson(shape, json) : jsonCell(json)
     }
   }
 }
@@ -364,6 +383,8 @@ export const cellFromJson = (shape: Shape & { readonly optional: boolean }, json
         : refuse("type", "Expected true or false.")
     case "json":
       return jsonCell(json)
+    case "list":
+      return listFromJson(shape, json)
     case "enum":
       return typeof json === "string" ? cellFromText(shape, json) : refuse("type", enumExpected(shape))
     case "text":
@@ -394,6 +415,8 @@ export const wireFromCell = (shape: Shape, cell: Cell): Json => {
     }
     case "json":
       return JSON.parse(cell) as Json
+    case "list":
+      return elementsOf(cell)
     default:
       return cell
   }
@@ -423,6 +446,7 @@ export const jsonWriter = (shape: Shape): (cell: string) => string => {
       return shape.bits === 64 ? quoted : verbatim
     case "boolean":
     case "json":
+    case "list":
       return verbatim
     case "float":
       return floatJson
@@ -463,6 +487,7 @@ export const compareCells = (shape: Shape, a: string, b: string): number => {
     case "currency":
     case "country":
     case "json":
+    case "list":
       return compareCodePoints(a, b)
   }
 }

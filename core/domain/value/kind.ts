@@ -36,18 +36,29 @@ export interface PlainShape {
   readonly kind: "boolean" | "timestamp" | "date" | "float" | "uuid" | "json" | "currency" | "country"
 }
 
+/** A list of values of one kind, an array of the database. `max`: most of them, or null. */
+export interface ListShape {
+  readonly kind: "list"
+  readonly of: "text"
+  readonly max: number | null
+}
+
 /** What values a field or column may hold: its kind, with what bounds that kind. */
-export type Shape = IntegerShape | TextShape | DecimalShape | EnumShape | PlainShape
+export type Shape = IntegerShape | TextShape | DecimalShape | EnumShape | PlainShape | ListShape
 
 /** The kinds of values. A relation has the kind of the key it points at. */
 export type Kind = Shape["kind"]
+
+/** The kinds of single values. */
+export type ScalarKind = Exclude<Kind, "list">
 
 /**
  * One stored value as exact, canonical text; `null` is SQL NULL.
  *
  * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
  * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
- * `YYYY-MM-DD` · uuid lower case · json JSON text · text, enum, currency, country the text itself.
+ * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of an array, as `JSON.stringify` writes it · text, enum, currency, country the text
+ * itself.
  */
 export type Cell = string | null
 

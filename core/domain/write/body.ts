@@ -144,7 +144,7 @@ const completed = (
   const errors: ProblemError[] = []
   const files: FileValueGiven[] = []
   const values = readFields(access, body, "create", tickets, files, errors)
-  for (const { derived } of files) for (const [field, cell] of derived!) values.set(field, cell)
+  for (const { derived } of files) for (const [field, cell] of derived) values.set(field, cell)
   const { owner, tenant, version } = model
   if (owner !== null && (model.actsLater !== undefined || (access.createOwn && !values.has(owner)))) {
     const own = cellFromText(owner, caller.id)

@@ -26,6 +26,7 @@ export const crates = defineResource("crates", {
     day: f.date().optional().filterable(),
     data: f.json().optional(),
     photo: f.file().optional().externalUrls(),
+    scans: f.files().externalUrls(),
     parent_id: relation("crates").optional().inverse("children").filterable(),
     updated_at: f.timestamp()
   },
@@ -76,7 +77,7 @@ create schema attic;
 create table attic.crates (
   id text primary key check (char_length(id) <= 120), position integer not null, name text check (char_length(name) <= 200000),
   body text check (char_length(body) <= 200000), state text not null default 'new', big bigint, amount numeric(60, 20), seen_at timestamptz,
-  day date, data jsonb, photo text, parent_id text references attic.crates, updated_at timestamptz not null default now()
+  day date, data jsonb, photo text, scans text[] not null default '{}', parent_id text references attic.crates, updated_at timestamptz not null default now()
 );
 create index on attic.crates (position, id);
 create table attic.slips (

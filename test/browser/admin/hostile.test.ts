@@ -48,6 +48,11 @@ beforeAll(async () => {
       data: { text }
     })
   }
+  // What a list of files may hold when somebody else wrote it.
+  await stage.database.execute(
+    `update attic.crates set scans = array[name, 'javascript:globalThis.harmed=1', null, 'https://evil.example/a.pdf?' || id,
+    'private:_/x.svg?name=%3Cimg%20src%3Dx%20onerror%3DglobalThis.harmed%3D1%3E']`
+  )
   for (const id of keys) await make("crates", { id, position: position++, parent_id: "crate-0" })
   await make("crates", {
     id: "numbers",

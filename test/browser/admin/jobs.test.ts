@@ -168,6 +168,47 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
     })
   })
 
+  it("pauses a queue, says since when, and resumes it", async () => {
+    await using({}, async (_, jobs) => {
+      await jobs.open("/queues")
+      const paused = () =>
+        stage.database.rows(
+          "select paused_at is not null from jobs.definitions d join jobs._private_tasks t on t.id = d.task_id where identifier = 'test/broken'"
+        )
+      await jobs.button("Pause test/broken").click()
+      await jobs.toast("test/broken is paused").waitFor()
+      await jobs.row("test/broken").getByText(/paused since/).waitFor()
+      expect([await paused(), await jobs.button("Pause test/ordered").count()]).toEqual([[["t"]], 1])
+      await jobs.button("Resume test/broken").click()
+      await jobs.toast("test/broken goes on").waitFor()
+      await jobs.button("Pause test/broken").waitFor()
+      expect(await paused()).toEqual([["f"]])
+    })
+  })
+
+  it("shows jobs that run with their progress, as text", async () => {
+    await stage.database.execute(
+      `select jobs.enqueue('test/long', '{"order":"23"}');
+      update jobs._private_jobs set attempts = 1, locked_by = 'web-1:17 pool-x', locked_at = now() where payload->>'order' = '23';
+      insert into jobs.progress (id, attempt, done, total, note)
+      select id, 1, 1200, 5000, ${quoted(markup)} from jobs._private_jobs where payload->>'order' = '23'`
+    )
+    await using({}, async (page, jobs) => {
+      await jobs.open("/queues")
+      await jobs.row("test/long").getByRole("link", { name: "1" }).click()
+      await page.waitForURL(/\/-\/jobs\/waiting\?name=test%2Flong&state=running$/)
+      await jobs.row("test/long").getByText("1,200 of 5,000").waitFor()
+      await jobs.row("test/long").getByText(markup).waitFor()
+      await jobs.openJob("test/long")
+      await jobs.detail.getByText("web-1:17").waitFor()
+      expect(JSON.parse(await jobs.payload.innerText())).toEqual({ order: "23" })
+      expect(await page.locator("img[src=x]").count()).toBe(0)
+      await page.getByLabel("State").selectOption("")
+      await page.getByLabel("Job", { exact: true }).selectOption("")
+      await jobs.row("test/broken").waitFor({ state: "detached" })
+    })
+  })
+
   it("shows why a waiting job failed and when it is tried, runs it now, and cancels it after asking", async () => {
     await stage.database.execute(
       `select jobs.enqueue('test/later', '{"order":"21"}', run_at => now() + interval '3 days');

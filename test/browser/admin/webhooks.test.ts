@@ -43,6 +43,55 @@ const subscribe = async (name: string, more: object = {}) =>
   (await stage.call("admin", "POST", "/webhook_subscriptions", { name, events: "orders.*", url: at, ...more })).body
 
 describe.skipIf(chromiumPath === null)("webhooks", () => {
+  it("that the service has disabled are counted in the sidebar of their owner, until they are enabled", async () => {
+    const { id } = await subscribe("Refused")
+    await subscribe("By hand", { enabled: false })
+    await stage.database.execute(
+      `update webhooks.subscriptions set enabled = false, disabled_reason = 'The receiver answered 410 Gone.' where id = ${
+        String(id)
+      }`
+    )
+    await using({}, async (page, hooks) => {
+      await hooks.open()
+      const badge = page.getByRole("link", { name: "Webhooks" }).getByTitle("1 disabled by the service")
+      await badge.waitFor()
+      await hooks.openRow("Refused")
+      await hooks.button("Enable").click()
+      await badge.waitFor({ state: "detached" })
+    })
+    // What others own is nothing to the viewer.
+    await stage.database.execute(
+      `update webhooks.subscriptions set enabled = false, disabled_reason = 'The receiver answered 410 Gone.' where id = ${
+        String(id)
+      }`
+    )
+    await using({ role: "viewer" }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Refused")
+      expect(await page.getByTitle(/disabled by the service/).count()).toBe(0)
+    })
+    await stage.database.execute(`delete from webhooks.subscriptions where id = ${String(id)}`)
+  })
+
+  it("send failed deliveries of a time range again, and say what the service does not keep", async () => {
+    await subscribe("Ranged")
+    await using({ allow: /409/ }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Ranged")
+      await hooks.button("Send a time range again").click()
+      await page.getByLabel("From").fill("2026-01-01T00:00:00")
+      expect(await axeAgain(page)).toEqual([])
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("0 deliveries are sent again now").waitFor()
+      await hooks.button("Send a time range again").click()
+      await page.getByLabel("From").fill("2026-01-01T00:00:00")
+      await page.getByLabel("Only what has failed for good").uncheck()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText(/Delivered events are not kept here/).waitFor()
+      await page.getByRole("button", { name: "Cancel" }).click()
+    })
+  })
+
   it("are shown to who may read subscriptions: a viewer sees no addresses and no buttons, a seller nothing (64)", async () => {
     await subscribe("Quiet", { headers: { authorization: "Bearer hidden-credential" } })
     await using({ role: "sales", allow: /404/ }, async (page, hooks, sent) => {
@@ -93,6 +142,11 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       await expect.poll(() => text.innerText()).toBe("status = paid")
       await hooks.dialog.getByRole("button", { name: "Apply" }).click()
       await hooks.dialog.getByLabel("Headers").fill("x-shop: 1")
+      await hooks.dialog.getByLabel("Deliveries per minute").fill("600")
+      await hooks.dialog.getByLabel("Waits before retries").fill("10 soon")
+      await hooks.save()
+      await hooks.dialog.getByText(/The waits must be a list/).waitFor()
+      await hooks.dialog.getByLabel("Waits before retries").fill("10, 300")
       await hooks.save()
       await hooks.row("Warehouse").getByText("enabled").waitFor()
       await hooks.detail.getByText("orders.created, orders.updated").waitFor()
@@ -100,6 +154,8 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       await hooks.button("Edit").click()
       expect(await hooks.dialog.getByRole("checkbox", { name: "orders.created", exact: true }).isChecked()).toBe(true)
       expect(await hooks.dialog.getByLabel("Headers").inputValue()).toBe("x-shop: 1")
+      expect(await hooks.dialog.getByLabel("Deliveries per minute").inputValue()).toBe("600")
+      expect(await hooks.dialog.getByLabel("Waits before retries").inputValue()).toBe("10 300")
       await hooks.fill({ name: "Depot" })
       await hooks.save()
       await hooks.row("Depot").waitFor()

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { isQuantity } from "../field/kind.ts"
+import { holdsFiles, isQuantity } from "../field/kind.ts"
 import { Value } from "../field/value.tsx"
 import { needsOf } from "../list/needs.ts"
 import { useWords } from "../place/words.ts"
@@ -31,7 +31,13 @@ export const ListBlock = (
       )
   })
   // The first column that is not a file becomes the link, because a picture has no text.
-  const named = Math.max(0, columns.findIndex((name) => resource.fields.get(name)?.kind !== "file"))
+  const named = Math.max(
+    0,
+    columns.findIndex((name) => {
+      const field = resource.fields.get(name)
+      return field === undefined || !holdsFiles(field)
+    })
+  )
   const address = listOf({ ...block, sort })
   const endOf = (name: string): string | undefined => isQuantity(resource.fields.get(name)!) ? "num" : undefined
   return (

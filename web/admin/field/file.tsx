@@ -17,7 +17,7 @@ import {
 } from "react"
 import { thumbHashToDataURL } from "thumbhash"
 import { fileUrl } from "../../client/index.ts"
-import type { FileValue } from "../../client/index.ts"
+import type { FileValue, Uploaded } from "../../client/index.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
 import { fieldLabel } from "../shell/catalogue.ts"
@@ -59,7 +59,7 @@ export const fileOf = (value: unknown): FileValue | null => {
 /** The file's name, or its address where it has none. */
 export const fileName = (file: FileValue): string => file.name ?? short(file.uri, 200)
 
-const isImage = (type: string | undefined): boolean => /^image\/(?:jpeg|png|webp|avif|gif)$/.test(type ?? "")
+export const isImage = (type: string | undefined): boolean => /^image\/(?:jpeg|png|webp|avif|gif)$/.test(type ?? "")
 
 /** The picture of a placeholder hash as a data URL. Null if the hash is not valid. */
 const placeholderUrl = (hash: string | null | undefined): string | null => {
@@ -159,6 +159,18 @@ export const FileLine = ({ value }: { readonly value: unknown }): ReactNode => {
   )
 }
 
+/** Several files in one line: the first of them, and how many more there are. */
+export const FilesLine = ({ value }: { readonly value: unknown }): ReactNode => {
+  const { format } = useLocale()
+  if (!Array.isArray(value) || value.length === 0) return null
+  return (
+    <span className={style.line}>
+      <FileLine value={value[0]} />
+      {value.length > 1 && <span className="dim num">{`+${format.count(value.length - 1)}`}</span>}
+    </span>
+  )
+}
+
 /** Whether a type passes `accept`. True for a type that the browser does not know: the service decides then. */
 export const isAccepted = (accept: readonly string[] | null, type: string): boolean =>
   accept === null || type === "" ||
@@ -173,22 +185,66 @@ interface Sending {
   readonly abort: AbortController
 }
 
-interface Sent {
+export interface Sent {
   readonly ticket: string
   readonly file: FileValue
   readonly corrected: { readonly from: string; readonly to: string } | null
 }
 
 /** Files uploaded from this tab, by ticket. A form that is mounted again still shows them. */
-const known = new Map<string, Sent>()
+export const known = new Map<string, Sent>()
 
 /** A media type in short: JPEG, PDF, image. */
-const typeName = (type: string): string =>
+export const typeName = (type: string): string =>
   type.endsWith("/*") ? type.slice(0, -2) : type.replace(/^.*\//, "").toUpperCase()
 
-const details = (file: FileValue, format: ReturnType<typeof useLocale>["format"]): string =>
+export const details = (file: FileValue, format: ReturnType<typeof useLocale>["format"]): string =>
   [file.type === undefined ? null : typeName(file.type), file.size === undefined ? null : format.bytes(file.size)]
     .filter((each) => each !== null && each !== undefined && each !== "").join(" · ")
+
+/** The file of a ticket, as it is shown until a record has it. */
+export const keepSent = (uploaded: Uploaded, chosen: File): void => {
+  known.set(uploaded.value, {
+    ticket: uploaded.value,
+    file: {
+      uri: "",
+      ...uploaded.file,
+      ...(isImage(uploaded.file.type) ? { url: URL.createObjectURL(chosen) } : {})
+    },
+    corrected: uploaded.corrected ?? null
+  })
+}
+
+/** The line for the address of a file elsewhere. */
+export const LinkForm = (
+  { onLink, onProblem }: { readonly onLink: (url: string) => void; readonly onProblem: (problem: string) => void }
+): ReactNode => {
+  const { t } = useLocale()
+  const [link, setLink] = useState("")
+  return (
+    <form
+      className={style.link}
+      onSubmit={(event) => {
+        event.preventDefault()
+        const url = link.trim()
+        if (/^https:\/\/[^\s/@]+(?:\/\S*)?$/.test(url)) onLink(url)
+        else onProblem(t.file.notLink)
+      }}
+    >
+      <div className="input">
+        <input
+          type="url"
+          autoFocus
+          aria-label={t.file.link}
+          placeholder="https://"
+          value={link}
+          onChange={({ target }) => setLink(target.value)}
+        />
+      </div>
+      <button type="submit" className="btn">{t.file.useLink}</button>
+    </form>
+  )
+}
 
 export const FileInput = (props: InputProps): ReactNode => {
   const { describedBy, disabled = false, field, id, invalid = false, label, onChange, onExpired, resource, value } =
@@ -199,7 +255,6 @@ export const FileInput = (props: InputProps): ReactNode => {
   const [problem, setProblem] = useState<string | null>(null)
   const [over, setOver] = useState(false)
   const [linking, setLinking] = useState(false)
-  const [link, setLink] = useState("")
   const chooser = useRef<HTMLInputElement>(null)
   const name = label ?? fieldLabel(resource, field.name)
   /** The upload under way, and the value before it. */
@@ -244,15 +299,7 @@ export const FileInput = (props: InputProps): ReactNode => {
           )
       })
       if (!counts()) return
-      known.set(uploaded.value, {
-        ticket: uploaded.value,
-        file: {
-          uri: "",
-          ...uploaded.file,
-          ...(isImage(uploaded.file.type) ? { url: URL.createObjectURL(chosen) } : {})
-        },
-        corrected: uploaded.corrected ?? null
-      })
+      keepSent(uploaded, chosen)
       onChange({ value: uploaded.value, problem: null })
     } catch (error) {
       if (!counts()) return
@@ -288,11 +335,9 @@ export const FileInput = (props: InputProps): ReactNode => {
       take(event.clipboardData.files)
     }
   }
-  const takeLink = (): void => {
+  const endLink = (problem: string | null): void => {
     setLinking(false)
-    setProblem(null)
-    if (!/^https:\/\/[^\s/@]+(?:\/\S*)?$/.test(link.trim())) return setProblem(t.file.notLink)
-    onChange({ value: link.trim(), problem: null })
+    setProblem(problem)
   }
 
   return (
@@ -389,25 +434,13 @@ export const FileInput = (props: InputProps): ReactNode => {
         />
       </div>
       {linking && (
-        <form
-          className={style.link}
-          onSubmit={(event) => {
-            event.preventDefault()
-            takeLink()
+        <LinkForm
+          onProblem={endLink}
+          onLink={(url) => {
+            endLink(null)
+            onChange({ value: url, problem: null })
           }}
-        >
-          <div className="input">
-            <input
-              type="url"
-              autoFocus
-              aria-label={t.file.link}
-              placeholder="https://"
-              value={link}
-              onChange={({ target }) => setLink(target.value)}
-            />
-          </div>
-          <button type="submit" className="btn">{t.file.useLink}</button>
-        </form>
+        />
       )}
       {sent?.corrected != null && sending === null && (
         <p className="hint">{t.file.corrected(sent.corrected.from, sent.corrected.to)}</p>

@@ -7,6 +7,7 @@ import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, 
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { FileInput } from "./file.tsx"
+import { FilesInput } from "./files.tsx"
 import type { InputProps } from "./input-props.ts"
 import { isLong, isQuantity } from "./kind.ts"
 import { editText, parseText } from "./parse.ts"
@@ -165,6 +166,7 @@ const Plain = (props: InputProps): ReactNode => {
   const t = useMessages()
   const { field } = props
   if (field.kind === "file") return <FileInput {...props} />
+  if (field.kind === "files") return <FilesInput {...props} />
   if (field.relation !== undefined) {
     return (
       <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>

@@ -9,6 +9,9 @@ export const isLong = (field: MetaField): boolean =>
   field.kind === "json" ||
   (field.kind === "text" && field.relation === undefined && (field.multiline ?? (field.max ?? 9_999) > 320))
 
+/** Whether a field holds a file, or several. */
+export const holdsFiles = ({ kind }: MetaField): boolean => kind === "file" || kind === "files"
+
 export type Tone = "ok" | "info" | "warn" | "bad" | "violet" | "plain"
 
 /** Common names of states, by the tone of their colour. */
@@ -134,6 +137,7 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
       return 300
     case "json":
     case "file":
+    case "files":
       return 220
     default:
       return fieldsOfTitle(resource.view.title ?? "").includes(field.name) ? 260 : (field.max ?? 999) <= 30 ? 140 : 220

@@ -4,6 +4,7 @@ import type { FileValue, MetaField } from "../../client/index.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
 import type { Resource } from "../shell/catalogue.ts"
+import { nameIn, uriOf } from "./file-list.ts"
 import { isIdentifier } from "./kind.ts"
 import { plain } from "./plain.ts"
 
@@ -16,6 +17,13 @@ export interface Reader {
 
 /** The text of an enum's value: underscores become spaces. */
 export const enumText = (value: string): string => value.replaceAll("_", " ")
+
+/** What names a file of a list: a stored one, or the ticket of one that is not saved. */
+const fileText = (value: unknown): string => {
+  const uri = uriOf(value)
+  const name = typeof value === "object" ? (value as { readonly name?: unknown } | null)?.name : undefined
+  return typeof name === "string" ? name : typeof uri === "string" ? nameIn(uri) ?? "…" : "…"
+}
 
 /** The value as text. Null is empty. */
 export const textOf = (resource: Resource, field: MetaField, value: unknown, { format, now, t }: Reader): string => {
@@ -39,6 +47,8 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
       return enumText(plain(value))
     case "file":
       return typeof value === "object" ? plain((value as FileValue).name ?? (value as FileValue).uri) : plain(value)
+    case "files":
+      return Array.isArray(value) ? value.map(fileText).join(", ") : plain(value)
     case "json":
       return JSON.stringify(value)
     default:

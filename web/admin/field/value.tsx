@@ -12,7 +12,7 @@ import { useApp } from "../shell/app.ts"
 import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
-import { FileLine } from "./file.tsx"
+import { FileLine, FilesLine } from "./file.tsx"
 import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { plain, short } from "./plain.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
@@ -134,6 +134,8 @@ const Plain = (props: ValueProps): ReactNode => {
       return <span className={isIdentifier(resource, field) ? "dim cut" : "cut"}>{text}</span>
     case "file":
       return <FileLine value={value} />
+    case "files":
+      return <FilesLine value={value} />
     case "uuid":
     case "json":
       return <span dir="ltr" className="mono cut">{text}</span>

@@ -1,14 +1,18 @@
 /** Jobs, for admins: failed jobs, jobs that wait, queues and schedules. All data is read again every few seconds. */
 
+import { useQueryClient } from "@tanstack/react-query"
+import { Pause, Play } from "lucide-react"
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { type Column, Empty, Listing, Moment, type PageProps, Tabs, Top } from "../place/parts.tsx"
+import { type Column, Empty, Listing, Moment, type PageProps, Tabs, Top, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaces } from "../place/places.ts"
 import { usePlaceWords, useWords } from "../place/words.ts"
+import { client } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import { Missing, Problem } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
 import { FailedJobs } from "./failed.tsx"
 import { PendingJobs } from "./pending.tsx"
 import { type Queue, useQueues } from "./queues.ts"
@@ -25,6 +29,21 @@ const Time = ({ at }: { readonly at: string | null }): ReactNode => {
 const Queues = (): ReactNode => {
   const w = useWords(words)
   const { format } = useLocale()
+  const queries = useQueryClient()
+  const act = useAct()
+  const hold = async ({ name, pausedAt }: Queue): Promise<void> => {
+    const paused = pausedAt === null
+    const done = await act(async () => {
+      await client.request({
+        method: "POST",
+        path: paused ? "/jobs:pause" : "/jobs:resume",
+        system: true,
+        query: { name }
+      })
+    })
+    if (done) say(paused ? w.pausedNow(name) : w.resumedNow(name))
+    await queries.invalidateQueries({ queryKey: ["jobs"] })
+  }
   const { data, error, refetch } = useQueues(pollMs)
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
@@ -35,7 +54,7 @@ const Queues = (): ReactNode => {
     end: true,
     wide,
     cell: (queue) =>
-      queue[name] === 0 || (name !== "waiting" && name !== "retrying")
+      queue[name] === 0 || name === "completed"
         ? format.count(queue[name])
         : (
           <Link to={`/-/jobs/waiting?name=${encodeURIComponent(queue.name)}&state=${name}`}>
@@ -72,7 +91,32 @@ const Queues = (): ReactNode => {
     },
     count("completed", true),
     { name: "oldest", label: w.oldest, wide: true, cell: ({ oldestDue }) => <Time at={oldestDue} /> },
-    { name: "next", label: w.next, wide: true, cell: ({ nextDue }) => <Time at={nextDue} /> }
+    { name: "next", label: w.next, wide: true, cell: ({ nextDue }) => <Time at={nextDue} /> },
+    {
+      name: "state",
+      label: w.state,
+      end: true,
+      cell: (queue) => (
+        <span className={`${style.marked} ${style.last}`}>
+          {queue.pausedAt !== null && (
+            <span className="badge" data-tone="warn">
+              {w.pausedSince} <Time at={queue.pausedAt} />
+            </span>
+          )}
+          <button
+            type="button"
+            className="btn quiet bare"
+            aria-label={queue.pausedAt === null ? w.pause(queue.name) : w.resume(queue.name)}
+            title={queue.pausedAt === null ? w.pause(queue.name) : w.resume(queue.name)}
+            onClick={() => void hold(queue)}
+          >
+            {queue.pausedAt === null
+              ? <Pause className="icon" aria-hidden="true" />
+              : <Play className="icon" aria-hidden="true" />}
+          </button>
+        </span>
+      )
+    }
   ]
   return <Listing label={w.queues} rows={data} columns={columns} idOf={({ name }) => name} />
 }

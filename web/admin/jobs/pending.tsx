@@ -1,4 +1,4 @@
-/** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. */
+/** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. Those that run are a state of it. */
 
 import { useQueryClient } from "@tanstack/react-query"
 import { Ban, Play } from "lucide-react"
@@ -14,6 +14,7 @@ import { Cancel, Dialog } from "../shell/parts.tsx"
 import { Problem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
 import { jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
+import { RunningJobs } from "./running.tsx"
 import { words } from "./words.ts"
 
 /** Runs of schedules have negative ids. One that has not begun has its time. */
@@ -68,24 +69,19 @@ const Detail = (
   )
 }
 
-export const PendingJobs = (): ReactNode => {
+const Waiting = ({ name, state }: { readonly name: string | null; readonly state: string | null }): ReactNode => {
   const w = useWords(words)
   const pw = usePlaceWords()
   const { format } = useLocale()
   const { now } = useReader()
-  const { query } = usePlace()
-  const name = query.get("name")
-  const state = query.get("state")
-  const open = query.get("id")
+  const open = usePlace().query.get("id")
   const queries = useQueryClient()
   const act = useAct()
-  const picker = useId()
   const [cancelling, setCancelling] = useState<PendingJob | null>(null)
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<PendingJob>("pending", {
     name,
     state
   })
-  const waiting = (useQueues(5_000).data ?? []).filter((queue) => queue.waiting + queue.retrying > 0)
   const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
   const job = all.find(({ id }) => id === open)
 
@@ -129,34 +125,6 @@ export const PendingJobs = (): ReactNode => {
   ]
   return (
     <>
-      {(name !== null || state !== null || waiting.length > 0) && (
-        <div className={style.filter}>
-          <label htmlFor={picker}>{w.job}</label>
-          <div className="input">
-            <select
-              id={picker}
-              value={name ?? ""}
-              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
-            >
-              <option value="">{w.all}</option>
-              {[...new Set([...waiting.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          </div>
-          <div className="input">
-            <select
-              aria-label={w.state}
-              value={state ?? ""}
-              onChange={({ target }) => setQuery({ state: target.value || null, id: null })}
-            >
-              <option value="">{w.state}</option>
-              <option value="waiting">{w.waiting}</option>
-              <option value="retrying">{w.retrying}</option>
-            </select>
-          </div>
-        </div>
-      )}
       {all.length === 0
         ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} />
         : (
@@ -203,6 +171,50 @@ export const PendingJobs = (): ReactNode => {
           }
         />
       )}
+    </>
+  )
+}
+
+/** Jobs that wait or run, by name and state. The address has both. */
+export const PendingJobs = (): ReactNode => {
+  const w = useWords(words)
+  const picker = useId()
+  const { query } = usePlace()
+  const name = query.get("name")
+  const state = query.get("state")
+  const waiting = (useQueues(5_000).data ?? []).filter((queue) => queue.waiting + queue.retrying + queue.running > 0)
+  return (
+    <>
+      {(name !== null || state !== null || waiting.length > 0) && (
+        <div className={style.filter}>
+          <label htmlFor={picker}>{w.job}</label>
+          <div className="input">
+            <select
+              id={picker}
+              value={name ?? ""}
+              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
+            >
+              <option value="">{w.all}</option>
+              {[...new Set([...waiting.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </div>
+          <div className="input">
+            <select
+              aria-label={w.state}
+              value={state ?? ""}
+              onChange={({ target }) => setQuery({ state: target.value || null, id: null })}
+            >
+              <option value="">{w.state}</option>
+              <option value="waiting">{w.waiting}</option>
+              <option value="retrying">{w.retrying}</option>
+              <option value="running">{w.running}</option>
+            </select>
+          </div>
+        </div>
+      )}
+      {state === "running" ? <RunningJobs name={name} /> : <Waiting name={name} state={state} />}
     </>
   )
 }

@@ -17,6 +17,8 @@ export interface Queue {
   readonly timezone: string | null
   readonly nextRun: string | null
   readonly lastRun: { readonly at: string; readonly state: "running" | "retrying" | "failed" | "completed" } | null
+  /** Since when nothing of it is begun; null: it is not paused. */
+  readonly pausedAt: string | null
 }
 
 export interface FailedJob {
@@ -51,6 +53,27 @@ export interface PendingJob {
   readonly payloadBytes: number
 }
 
+export interface BegunJob {
+  readonly id: string
+  readonly name: string
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly startedAt: string
+  readonly worker: string
+  /** Null: it tells nothing. */
+  readonly progress: {
+    readonly done: number
+    readonly total: number | null
+    readonly note: string | null
+    readonly at: string
+  } | null
+  readonly group: string | null
+  readonly enqueuedAt: string
+  /** Null in lists where it is long. */
+  readonly payload: unknown
+  readonly payloadBytes: number
+}
+
 /** The counts of every queue. They are read again every `every` milliseconds while the page is visible. */
 export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>
   useQuery({
@@ -68,7 +91,7 @@ export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>
   })
 
 /** Where jobs are listed one by one. */
-type List = "failed" | "pending"
+type List = "failed" | "pending" | "running"
 
 interface JobPage<Job> {
   readonly jobs: readonly Job[]
@@ -101,7 +124,7 @@ export const jobPath = (list: List, { id }: { readonly id: string }, verb = ""):
   `/jobs/${list}/${encodeURIComponent(id)}${verb}`
 
 /** A job with its payload: a list leaves out long ones. */
-export const useWhole = <Job extends FailedJob | PendingJob>(list: List, job: Job): Job =>
+export const useWhole = <Job extends BegunJob | FailedJob | PendingJob>(list: List, job: Job): Job =>
   useQuery({
     queryKey: ["jobs", list, "whole", job.id],
     // A payload that is null itself has four bytes.

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react"
 import { fileOf, ListedPicture } from "../field/file.tsx"
-import { isIdentifier, isQuantity, isState } from "../field/kind.ts"
+import { holdsFiles, isIdentifier, isQuantity, isState } from "../field/kind.ts"
 import { isVisible, plain } from "../field/plain.ts"
 import { State, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
@@ -30,7 +30,7 @@ const partsOf = (resource: Resource, columns: readonly Column[]) => {
     state: fields.find(isState),
     time: fields.find(({ kind }) => kind === "timestamp") ?? fields.find(({ kind }) => kind === "date"),
     more: fields.find((field) => field !== lead && field.kind === "text"),
-    picture: fields.find(({ kind }) => kind === "file")
+    picture: fields.find(holdsFiles)
   }
 }
 
@@ -41,7 +41,8 @@ export const Card = ({ columns, record, resource }: CardProps): ReactNode => {
       ? null
       : <Value resource={resource} field={field} value={record[field.name]} record={record} linked={false} />
   const named = lead !== undefined && isVisible(plain(record[lead.name]))
-  const file = picture === undefined ? null : fileOf(record[picture.name])
+  const value = picture === undefined ? null : record[picture.name]
+  const file = fileOf(Array.isArray(value) ? value[0] : value)
   return (
     <div className={style.card} data-picture={picture === undefined ? undefined : ""}>
       {picture !== undefined && (

@@ -8,9 +8,11 @@ import { ConnectionError, ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
+import { words } from "../field/words.ts"
 import type { Column } from "../grid/columns.ts"
 import type { GridHandle, Place } from "../grid/grid.tsx"
 import { useMessages } from "../messages/locale.tsx"
+import { useWords } from "../place/words.ts"
 import { useLastMaker } from "../record/makers.ts"
 import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
@@ -54,6 +56,7 @@ export const useCellEditing = (
   handle: RefObject<GridHandle | null>
 ): CellEditing => {
   const t = useMessages()
+  const w = useWords(words)
   const [place, setPlace] = useState<Place | null>(null)
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [problem, setProblem] = useState<string | null>(null)
@@ -150,6 +153,10 @@ export const useCellEditing = (
         if (text === undefined) {
           say(field.writable.update || !resource.may.update ? t.list.notWritable : t.list.readOnlyField)
         }
+        return false
+      }
+      if (field.kind === "files") {
+        if (text === undefined) say(w.inRecord)
         return false
       }
       begun.current = record

@@ -342,8 +342,11 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     ) {
       // As it is stored: a cell shows it in the reader's format, and a long one in part.
       const value = record[column.id]
-      const file = fileOf(value)
-      copyText(file === null ? plain(value) : fileName(file), t)
+      const files = (Array.isArray(value) ? value : [value]).map(fileOf)
+      copyText(
+        files.length === 0 || files.includes(null) ? plain(value) : files.map((file) => fileName(file!)).join(", "),
+        t
+      )
       return true
     }
     if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)

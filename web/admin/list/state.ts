@@ -4,7 +4,7 @@
  */
 
 import type { MetaField } from "../../client/index.ts"
-import { isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
+import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { inOrder, narrowest, widest } from "../grid/columns.ts"
 import { fieldLabel, type Resource } from "../shell/catalogue.ts"
@@ -91,8 +91,8 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
   }))
 
 /** Why no list can be sorted by a field, or null where one can. */
-export const whyUnsorted = ({ kind, sortable }: MetaField, words: ColumnWords): string | null =>
-  sortable ? null : kind === "json" || kind === "file" ? words.noOrder : words.notSortable
+export const whyUnsorted = (field: MetaField, words: ColumnWords): string | null =>
+  field.sortable ? null : field.kind === "json" || holdsFiles(field) ? words.noOrder : words.notSortable
 
 /** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */
 export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>

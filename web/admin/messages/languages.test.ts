@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { words as account } from "../account/words.ts"
 import { words as action } from "../action/words.ts"
 import { words as board } from "../board/words.ts"
+import { words as files } from "../field/words.ts"
 import { wordsFor } from "../form/words.ts"
 import { words as jobs } from "../jobs/words.ts"
 import { liveWords } from "../live/words.ts"
@@ -25,6 +26,7 @@ const catalogues: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   account,
   action,
   board,
+  files,
   form,
   jobs,
   liveWords,

@@ -1,41 +1,67 @@
-/** The sidebar's entries for the app's own pages, with the number of failed jobs. */
+/** The sidebar's entries for the app's own pages, with the numbers of failed jobs and of disabled webhooks. */
 
+import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { useQueues } from "../jobs/queues.ts"
 import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../shell/app.ts"
 import { Boundary } from "../shell/boundary.tsx"
+import { resourceClient } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import { usePlace } from "../shell/location.ts"
 import { useSettled } from "../shell/settled.ts"
 import shell from "../shell/shell.module.css"
-import { type Place, usePlaces } from "./places.ts"
+import { type Place, subscriptionsName, usePlaces } from "./places.ts"
 import { usePlaceWords } from "./words.ts"
 
-const Failed = (): ReactNode => {
+const Badge = ({ count, title }: { readonly count: number; readonly title: (count: string) => string }): ReactNode => {
   const { format } = useLocale()
-  const w = usePlaceWords()
-  const { data } = useQueues(60_000)
-  const failed = data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0
-  if (failed === 0) return null
-  return (
+  return count === 0 ? null : (
     <span className={shell.count}>
-      <span className="badge" data-tone="bad" title={w.failedJobs(format.count(failed))}>{format.short(failed)}</span>
+      <span className="badge" data-tone="bad" title={title(format.count(count))}>{format.short(count)}</span>
     </span>
   )
 }
+
+const Failed = (): ReactNode => {
+  const { data } = useQueues(60_000)
+  return <Badge count={data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0} title={usePlaceWords().failedJobs} />
+}
+
+/** The user's own subscriptions that the service has disabled, at most a hundred. The page of webhooks has them counted again with every change. */
+const Disabled = (): ReactNode => {
+  const { user } = useApp()
+  const { data } = useQuery({
+    queryKey: ["webhooks", "disabled"],
+    staleTime: 60_000,
+    refetchInterval: 300_000,
+    retry: false,
+    queryFn: ({ signal }) =>
+      resourceClient(subscriptionsName).list({
+        filter: `enabled = false AND disabled_reason != null AND owner_id = ${JSON.stringify(user.id)}`,
+        page_size: 100,
+        fields: "id"
+      }, { signal })
+  })
+  return <Badge count={data?.items.length ?? 0} title={usePlaceWords().disabledHooks} />
+}
+
+/** The numbers of pages that have one. */
+const numbers: { readonly [name in Place["name"]]?: () => ReactNode } = { jobs: Failed, webhooks: Disabled }
 
 const Entry = ({ place }: { readonly place: Place }): ReactNode => {
   const { parts, path } = usePlace()
   const settled = useSettled()
   const { icon: Icon, label, name, outside, to } = place
+  const Number = numbers[name]
   const inner = (
     <>
       <Icon className="icon" aria-hidden="true" />
       <span className="cut">{label}</span>
-      {name === "jobs" && settled && (
+      {Number !== undefined && settled && (
         // A wrong answer breaks only its own number.
         <Boundary at={path} fallback={null}>
-          <Failed />
+          <Number />
         </Boundary>
       )}
     </>

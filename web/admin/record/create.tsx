@@ -6,6 +6,7 @@ import { useQueryClient } from "@tanstack/react-query"
 import { ChevronRight } from "lucide-react"
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
+import { holdsFiles } from "../field/kind.ts"
 import { isolated } from "../field/plain.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
@@ -35,11 +36,13 @@ export const keepTemplate = (resource: Resource, values: Values): void => {
   templates.set(
     resource.name,
     Object.fromEntries(
-      resource.model.fields.flatMap(({ kind, name, writable }) =>
-        kind !== "file" && writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined
+      resource.model.fields.flatMap((field) => {
+        const { name, writable } = field
+        return !holdsFiles(field) && writable.create && !resource.model.primaryKey.includes(name) &&
+            values[name] !== undefined
           ? [[name, values[name]]]
           : []
-      )
+      })
     )
   )
 }

@@ -3,6 +3,7 @@
  */
 
 import type { MetaField } from "../../client/index.ts"
+import { uriOf } from "../field/file-list.ts"
 import type { Draft } from "../field/parse.ts"
 import { plain } from "../field/plain.ts"
 
@@ -11,15 +12,16 @@ export type Drafts = { readonly [field: string]: Draft }
 
 export type Values = { readonly [field: string]: unknown }
 
-const isFileValue = (value: unknown): value is { readonly uri: string } =>
-  typeof value === "object" && value !== null && typeof (value as { uri?: unknown }).uri === "string"
-
 /** Whether two values in wire form are equal. A number is equal to its exact text, because both stand for the same value. */
 export const isSame = (a: unknown, b: unknown): boolean => {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
-  // Files are compared by uri, because each answer has new links.
-  if (isFileValue(a) && isFileValue(b)) return a.uri === b.uri
+  // Files are compared by uri, because each answer has new links. A draft holds the texts of a list of files.
+  const [left, right] = [uriOf(a), uriOf(b)]
+  if (left !== a && right !== b) return left === right
+  if (Array.isArray(a) && Array.isArray(b) && [...a, ...b].some((each: unknown) => uriOf(each) !== each)) {
+    return a.length === b.length && a.every((each: unknown, at) => uriOf(each) === uriOf(b[at]))
+  }
   if (typeof a === "object" || typeof b === "object") return JSON.stringify(a) === JSON.stringify(b)
   return plain(a) === plain(b)
 }

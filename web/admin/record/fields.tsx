@@ -3,8 +3,9 @@
 import { ExternalLink } from "lucide-react"
 import { type ReactNode, useId } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { FilesShown } from "../field/files.tsx"
 import { Input } from "../field/input.tsx"
-import { currencyOf, isLong, relationOf } from "../field/kind.ts"
+import { currencyOf, holdsFiles, isLong, relationOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
 import { isolated, plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
@@ -32,7 +33,7 @@ export interface FieldsProps {
 }
 
 /** Whether a field takes the whole width. */
-const isWide = (field: MetaField): boolean => field.kind === "file" || isLong(field)
+const isWide = (field: MetaField): boolean => holdsFiles(field) || isLong(field)
 
 /** The groups of the view. Fields without a group come last. */
 const groupsOf = (
@@ -105,7 +106,7 @@ const Field = (
                 field={field}
                 value={changed ? drafts[name]!.value : record[name]}
                 typed={drafts[name]?.text}
-                label={field.kind === "file" ? fieldLabel(resource, name) : undefined}
+                label={holdsFiles(field) ? fieldLabel(resource, name) : undefined}
                 invalid={problem !== undefined}
                 describedBy={hint === null ? undefined : `${id}-hint`}
                 onChange={(draft) => onChange(name, draft)}
@@ -121,6 +122,8 @@ const Field = (
               <span className={isWide(field) ? style.whole : "cut grow"}>
                 {record[name] === null || record[name] === undefined
                   ? <span className="dim">{t.field.empty}</span>
+                  : field.kind === "files"
+                  ? <FilesShown value={record[name]} />
                   : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}

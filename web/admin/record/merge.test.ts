@@ -9,6 +9,14 @@ describe("drafts", () => {
     expect(isSame("5", 5)).toBe(true)
     expect(isSame("9007199254740993", "9007199254740992")).toBe(false)
     expect(isSame({ a: [1] }, { a: [1] })).toBe(true)
+    // Files by uri, whose links are new in each answer; a draft holds texts.
+    const [one, two] = [{ uri: "a", url: "1" }, { uri: "b", url: "1" }]
+    expect(isSame(one, { uri: "a", url: "2" })).toBe(true)
+    expect(isSame([one, two], ["a", "b"])).toBe(true)
+    expect(isSame(["b", "a"], [one, two])).toBe(false)
+    expect(isSame([one], [one, two])).toBe(false)
+    expect(isSame([], [one])).toBe(false)
+    expect(isSame([], [])).toBe(true)
     expect(isSame(null, undefined)).toBe(true)
     expect(isSame(null, "")).toBe(false)
     expect(isSame(0, null)).toBe(false)

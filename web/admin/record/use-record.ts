@@ -6,6 +6,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
+import { textsOf } from "../field/file-list.ts"
+import { holdsFiles } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../shell/catalogue.ts"
@@ -182,7 +184,11 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       const old = Object.fromEntries(Object.keys(values).map((name) => [name, over[name]]))
       // A file that was removed from its record cannot be written back, because a write takes only uploads and the current file.
       const undoable = onlyFields &&
-        Object.keys(values).every((name) => resource.fields.get(name)?.kind !== "file" || over[name] === null)
+        Object.keys(values).every((name) => {
+          const field = resource.fields.get(name)
+          return field === undefined || !holdsFiles(field) || over[name] === null ||
+            (field.kind === "files" && textsOf(over[name]).length === 0)
+        })
       say(merged ? t.record.merged : t.record.saved, undoable ? { undo: undo(saved, old) } : {})
       return true
     } catch (problem) {

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Upload } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
+import { holdsFiles } from "../field/kind.ts"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { type Column, Empty, Moment, type PageProps, Table, Top } from "../place/parts.tsx"
@@ -113,11 +114,11 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
   })
   const [errors, setErrors] = useState(task.plan?.errors ?? "stop")
   const [busy, setBusy] = useState(false)
-  const fields = resource.model.fields.filter(({ kind, name, writable }) =>
-    kind !== "file" && (writable.create || writable.update || primaryKey.includes(name))
+  const fields = resource.model.fields.filter((field) =>
+    !holdsFiles(field) && (field.writable.create || field.writable.update || primaryKey.includes(field.name))
   )
   const finders = resource.model.fields.filter(({ filterable, kind, name }) =>
-    (filterable && kind !== "json" && kind !== "file") || (!whole && primaryKey.includes(name))
+    (filterable && kind !== "json") || (!whole && primaryKey.includes(name))
   )
   const plan: Plan = { mapping, mode, errors, ...(mode === "create" || match === "" ? {} : { match }) }
   const send = async (verb: "check" | "start"): Promise<void> => {

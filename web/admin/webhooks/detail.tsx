@@ -11,7 +11,8 @@ import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { setQuery } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { say } from "../shell/toasts.tsx"
-import { doVerb, headerLines, idOf, readEvents, subscriptionsName } from "./subscriptions.ts"
+import { ReplayEvents } from "./replay.tsx"
+import { doVerb, headerLines, idOf, readEvents, subscriptionsName, waitsText } from "./subscriptions.ts"
 import { words } from "./words.ts"
 
 interface Tried {
@@ -77,6 +78,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
   const [tried, setTried] = useState<Tried | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const [question, setQuestion] = useState<"rotate" | "delete" | null>(null)
+  const [replaying, setReplaying] = useState(false)
   const [busy, setBusy] = useState(false)
   const mayUpdate = record.permissions?.update ?? resource.may.update
   const mayDelete = record.permissions?.delete ?? resource.may.delete
@@ -102,6 +104,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
   )
   const filter = plain(record["filter"])
   const headers = headerLines(record["headers"])
+  const waits = waitsText(record["retry_steps"])
   return (
     <>
       <div className={style.head}>
@@ -125,6 +128,8 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
           resource.fields.has("url") ? [w.url, <bdi key="url">{plain(record["url"])}</bdi>] : null,
           filter === "" ? null : [w.filter, <code key="filter" dir="ltr" className="mono">{filter}</code>],
           headers === "" ? null : [w.headers, <code key="headers" dir="ltr" className="mono">{headers}</code>],
+          plain(record["max_per_minute"]) === "" ? null : [w.limit, plain(record["max_per_minute"])],
+          waits === "" ? null : [w.waits, <bdi key="waits">{waits}</bdi>],
           resource.fields.has("payload") ? [w.payload, record["payload"] === "thin" ? w.thin : w.full] : null
         ]}
       />
@@ -136,6 +141,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
               const { resent } = await verb<{ readonly resent: number }>("resendFailed")
               say(w.resent(resent, format.count(resent)))
             })}
+            <button type="button" className="btn" disabled={busy} onClick={() => setReplaying(true)}>{w.replay}</button>
             {enabled ? button(w.disable, () => verb("disable")) : button(w.enable, () => verb("enable"))}
           </div>
           <p className="hint">{w.testText}</p>
@@ -167,6 +173,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
           </button>
         </div>
       )}
+      {replaying && <ReplayEvents record={record} onClose={() => setReplaying(false)} />}
       {question !== null && (
         <Dialog
           alert

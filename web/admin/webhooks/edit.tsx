@@ -10,7 +10,16 @@ import { useApp } from "../shell/app.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { setQuery } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
-import { headerLines, idOf, readEvents, readHeaderLines, resourcesOf, subscriptionsName } from "./subscriptions.ts"
+import {
+  headerLines,
+  idOf,
+  readEvents,
+  readHeaderLines,
+  readWaits,
+  resourcesOf,
+  subscriptionsName,
+  waitsText
+} from "./subscriptions.ts"
 import { words } from "./words.ts"
 
 const TextEditor = lazy(() => import("../filter/text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
@@ -74,6 +83,8 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
   const [headers, setHeaders] = useState(headerLines(record?.["headers"]))
   const [payload, setPayload] = useState(plain(record?.["payload"]) || "full")
   const [ordered, setOrdered] = useState(record?.["ordered"] === true)
+  const [limit, setLimit] = useState(plain(record?.["max_per_minute"]))
+  const [waits, setWaits] = useState(waitsText(record?.["retry_steps"]))
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map())
   const [busy, setBusy] = useState(false)
   const withEvents = [...catalogue.resources.values()].filter(({ model }) => (model.events ?? []).length > 0)
@@ -88,7 +99,9 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
       filter: filter.trim() === "" ? null : filter.trim(),
       headers: readHeaderLines(headers),
       payload,
-      ordered
+      ordered,
+      max_per_minute: limit.trim() === "" ? null : Number(limit),
+      retry_steps: readWaits(waits)
     }
     let refused = false
     const done = await act(async () => {
@@ -230,6 +243,32 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
           <input type="checkbox" checked={ordered} onChange={({ target }) => setOrdered(target.checked)} />
           {w.ordered}
         </label>
+        <Field label={w.limit} optional hint={w.limitHint} problem={problems.get("max_per_minute")}>
+          {(id, described) => (
+            <input
+              {...described}
+              id={id}
+              type="number"
+              min={1}
+              max={60_000}
+              value={limit}
+              onChange={({ target }) => setLimit(target.value)}
+            />
+          )}
+        </Field>
+        <Field label={w.waits} optional hint={w.waitsHint} problem={problems.get("retry_steps")}>
+          {(id, described) => (
+            <input
+              {...described}
+              id={id}
+              dir="ltr"
+              className="mono"
+              maxLength={200}
+              value={waits}
+              onChange={({ target }) => setWaits(target.value)}
+            />
+          )}
+        </Field>
       </form>
     </Dialog>
   )

@@ -11,8 +11,12 @@ export const attemptsName = "webhook_attempts"
 export const idOf = (record: AnyRecord): string => plain(record["id"])
 
 /** Calls an action of a record, such as `test`. */
-export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string): Promise<T> =>
-  (await client.request<T>({ method: "POST", path: `/${resource}/${encodeURIComponent(idOf(record))}:${verb}` })).data
+export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string, body?: object): Promise<T> =>
+  (await client.request<T>({
+    method: "POST",
+    path: `/${resource}/${encodeURIComponent(idOf(record))}:${verb}`,
+    ...(body === undefined ? {} : { json: body })
+  })).data
 
 /** Headers as lines of text. Null is empty. */
 export const headerLines = (headers: unknown): string =>
@@ -28,6 +32,15 @@ export const readHeaderLines = (text: string): { readonly [name: string]: string
     const [, name = line, value = ""] = /^([^:]*):\s*(.*)$/.exec(line) ?? []
     return [name.trim(), value]
   }))
+}
+
+/** Seconds of a schedule, separated by spaces. Null is empty. */
+export const waitsText = (waits: unknown): string => Array.isArray(waits) ? waits.map(plain).join(" ") : ""
+
+/** Parses a schedule. Null if there is none. What is no number stays a text, which the service refuses. */
+export const readWaits = (text: string): ReadonlyArray<number | string> | null => {
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== "")
+  return parts.length === 0 ? null : parts.map((part) => /^\d+$/.test(part) ? Number(part) : part)
 }
 
 /** The names of events in a subscription's text. */

@@ -42,6 +42,17 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await seen("question before a job is deleted")
       await keys.press(question.getByRole("button", { name: "Delete" }))
       await jobs.toast("1 job deleted").waitFor()
+      await stage.database.execute(`select jobs.enqueue('test/long', '{"order":"23"}');
+        update jobs._private_jobs set attempts = 1, locked_by = 'web-1:17 pool-x', locked_at = now() where payload->>'order' = '23';
+        insert into jobs.progress (id, attempt, done, total, note)
+        select id, 1, 1200, 5000, 'warehouse 12 of the north' from jobs._private_jobs where payload->>'order' = '23'`)
+      await open("/-/jobs/waiting?state=running", jobs.row("test/long"))
+      await keys.press(page.getByRole("button", { name: "test/long" }))
+      await jobs.detail.getByText("web-1:17").waitFor()
+      await seen("running jobs")
+      await stage.database.execute(
+        "update jobs.definitions set paused_at = now() where task_id = (select id from jobs._private_tasks where identifier = 'test/ordered')"
+      )
       for (const [tab, row] of [["Queues", "test/ordered"], ["Schedules", "orders/report"]] as const) {
         await keys.press(page.getByRole("navigation", { name: "Jobs" }).getByRole("link", { name: tab }))
         await jobs.row(row).waitFor()

@@ -1,0 +1,72 @@
+/** Jobs that run on PostgreSQL: since when, in which process, and how far they say that they are. */
+
+import * as Effect from "effect/Effect"
+import type { BegunJob } from "../../core/domain/job/state.ts"
+import type { QueueService } from "../../core/ports/queue.ts"
+import { type Connections, queueError, runOn } from "./connection.ts"
+import { instant, isId, ownSchema } from "./sql.ts"
+
+/** Locked jobs are few: an index of their own has them. The progress of an earlier try is none. */
+const listSql = (s: string): string =>
+  `select j.id::text, t.identifier as name, j.attempts, j.max_attempts, ${instant("j.updated_at")} as started_at,
+  split_part(j.locked_by, ' ', 1) as worker, g.group_key, ${
+    instant("j.created_at")
+  } as enqueued_at, p.done, p.total, p.note, ${
+    instant("p.at")
+  } as told_at, octet_length(j.payload::text)::text as payload_bytes,
+  case when $5::text is null or octet_length(j.payload::text) <= $5::text::integer then j.payload::text end as payload
+from (
+  select * from ${s}._private_jobs where locked_at is not null
+    and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
+    and ($2::text is null or (updated_at, id) > ($2::text::timestamptz, $3::text::bigint))
+    and ($6::text is null or id = $6::text::bigint)
+  order by updated_at, id limit $4::text::integer
+) j join ${s}._private_tasks t on t.id = j.task_id left join ${s}.groups g on g.head = j.id
+left join ${s}.progress p on p.id = j.id and p.attempt = j.attempts
+order by j.updated_at, j.id`
+
+export const makeRunning = (pool: Connections, schema: string): Pick<QueueService, "running"> => {
+  const list = listSql(ownSchema(schema))
+  return {
+    running: (page) =>
+      "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
+        Effect.tryPromise({
+          try: () =>
+            runOn(
+              pool,
+              list,
+              "id" in page ? [null, null, null, "1", null, page.id] : [
+                page.name,
+                page.after?.startedAt ?? null,
+                page.after?.id ?? null,
+                String(page.limit),
+                page.longest === undefined ? null : String(page.longest),
+                null
+              ]
+            ),
+          catch: queueError
+        }),
+        ({ rows }) =>
+          rows.map((row): BegunJob => ({
+            id: String(row["id"]),
+            name: String(row["name"]),
+            attempt: Number(row["attempts"]),
+            maxAttempts: Number(row["max_attempts"]),
+            startedAt: String(row["started_at"]),
+            worker: String(row["worker"]),
+            progress: row["told_at"] === null
+              ? null
+              : {
+                done: Number(row["done"]),
+                total: row["total"] === null ? null : Number(row["total"]),
+                note: row["note"] as string | null,
+                at: row["told_at"] as string
+              },
+            group: row["group_key"] as string | null,
+            enqueuedAt: String(row["enqueued_at"]),
+            payload: row["payload"] as string | null,
+            payloadBytes: Number(row["payload_bytes"])
+          }))
+      )
+  }
+}

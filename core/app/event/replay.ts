@@ -1,0 +1,68 @@
+/**
+ * Sends kept events of a time range to one subscription again, in a job: a batch of changes becomes deliveries, and the next batch another job, in one statement.
+ * Each delivery is judged as any other when it is sent. An event has the id that it had at first, so receivers know it again.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { spacingMs } from "../../domain/event/subscription.ts"
+import type { EnqueuePlan } from "../../domain/job/enqueue.ts"
+import type { FatalJobError } from "../../domain/job/retry.ts"
+import type { KeptPosition } from "../../ports/changes.ts"
+import type { QueueError } from "../../ports/queue.ts"
+import type { RecordsError } from "../../ports/records.ts"
+import { enabledNow } from "./deliver.ts"
+import { type Dispatching, plansFor } from "./dispatch.ts"
+
+export const replayName = "webhooks.replay"
+
+/** Changes of one batch. */
+const mostAtOnce = 200
+/** How soon the next batch follows. So new events are not held up behind all of the old ones. */
+const pauseMs = 1_000
+
+/** Payload of a `webhooks.replay` job. */
+export interface ReplayPayload {
+  readonly subscription: string
+  /** Canonical timestamps: from `since` on, before `until`. */
+  readonly since: string
+  readonly until: string
+  /** The last change that was sent; null: none yet. */
+  readonly after: KeptPosition | null
+}
+
+/** One waits for a subscription at a time. */
+export const replayPlan = (payload: ReplayPayload, delayMs = 0): EnqueuePlan => ({
+  name: replayName,
+  payload: JSON.stringify(payload),
+  runAt: null,
+  delayMs,
+  priority: 0,
+  key: payload.subscription,
+  mode: "dedupe",
+  group: null,
+  ordered: false,
+  maxAttempts: null
+})
+
+/** Does one batch. Nothing is left to do for a subscription that was removed. */
+export const replayBatch = Effect.fnUntraced(function*(
+  use: Dispatching,
+  payload: ReplayPayload
+): Effect.fn.Return<void, RecordsError | QueueError | FatalJobError> {
+  const found = yield* Effect.result(enabledNow(use, payload.subscription))
+  if (Result.isFailure(found)) {
+    if ("removed" in found.failure && found.failure.removed) return
+    return yield* Effect.fail(found.failure)
+  }
+  const subscription = found.success
+  const changes = yield* use.changes.kept(payload, mostAtOnce)
+  const last = changes.at(-1)
+  if (last === undefined) return
+  const plans = yield* plansFor(use, subscription, changes)
+  const pause = subscription.perMinute === null
+    ? pauseMs
+    : Math.max(pauseMs, Math.ceil(plans.length * spacingMs(subscription.perMinute)))
+  const next = replayPlan({ ...payload, after: { at: last.at, sequence: last.sequence } }, pause)
+  yield* use.queue.enqueue([...plans, next])
+})

@@ -1,0 +1,311 @@
+/**
+ * Cleanup runs (spec 2, Deferred deletion): they delete files that are due and that no row holds, with their variants, and the remains of
+ * interrupted uploads. Entries are checked in groups under a lock that attaching a file shares, so that no file is deleted while a write attaches
+ * it.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import {
+  cleanupFolder,
+  cleanupLimits,
+  dueOf,
+  heldText,
+  leftOf,
+  readEntry,
+  settlingMs,
+  temporaryFolder,
+  temporaryMs
+} from "../../domain/file/cleanup.ts"
+import type { CleanupEntry } from "../../domain/file/cleanup.ts"
+import { forgottenMs, readUnfinished, remainsMs, unfinishedMs } from "../../domain/file/unfinished.ts"
+import { pathsOf, readStored } from "../../domain/file/uri.ts"
+import { Problem } from "../../domain/problem.ts"
+import { fileFieldsOf } from "../../domain/write/file.ts"
+import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
+import type { ListedFile, StorageError } from "../../ports/storage.ts"
+import type { Core } from "../ground/core.ts"
+import { filesLock, readText, within } from "../ground/provider.ts"
+import type { FileProvider, Files } from "../ground/provider.ts"
+import { markGone } from "../write/attach.ts"
+import { inTransaction } from "../write/transaction.ts"
+import { unclaimRoom } from "./room.ts"
+
+/** What a run did: files with their variants count as one. */
+export interface CleanupResult {
+  readonly deleted: number
+  /** Files that a row holds. */
+  readonly kept: number
+  /** Entries that could not be handled and stay. */
+  readonly failed: number
+}
+
+/** An entry that is due, and where it is stored. */
+interface Due {
+  readonly listed: ListedFile
+  /** Null: the entry is invalid and is removed. */
+  readonly entry: CleanupEntry | null
+}
+
+const pageFiles = 500
+
+/** The longest that a storage takes for an entry, or for a list. */
+const storageMs = 10_000
+
+/** How many more failures of a storage a run takes. */
+interface Patience {
+  left: number
+}
+
+const mostFailures = 3
+
+/**
+ * Which of some files rows of any declared resource hold, with the paths of the variants that they list. Versions in a history do not hold files.
+ */
+const heldOf = Effect.fnUntraced(function*(
+  core: Core,
+  tx: RecordsTransaction,
+  texts: readonly string[]
+): Effect.fn.Return<ReadonlyMap<string, ReadonlySet<string>>, RecordsError> {
+  const versions = new Set([...core.models.values()].map(({ history }) => history))
+  const held = new Map<string, Set<string>>()
+  for (const model of core.models.values()) {
+    if (versions.has(model.name)) continue
+    for (const field of fileFieldsOf(model)) {
+      for (const value of yield* tx.holding({ model, field, texts })) {
+        const [text = ""] = value.split("?", 1)
+        const listed = held.get(text) ?? new Set()
+        const file = readStored(value)
+        if (file !== null) { for (const path of pathsOf(file).slice(1)) listed.add(path) }
+        held.set(text, listed)
+      }
+    }
+  }
+  return held
+})
+
+/** What is done with an entry: these paths are deleted and it goes, or rows hold what it names and it goes, or it stays for now. */
+type Fate = { readonly delete: readonly string[] } | "keep" | "wait"
+
+/**
+ * Decides about entries, all under one lock. The files to delete are written down with it: no write can attach them after that, so the storage is asked
+ * when the lock is gone.
+ */
+const decide = (
+  core: Core,
+  files: Files,
+  group: readonly Due[],
+  now: number
+): Effect.Effect<ReadonlyMap<Due, Fate>, RecordsError> =>
+  Effect.catch(
+    inTransaction(core, (tx) => fatesOf(core, files, tx, group, now)),
+    // It attaches nothing, so no storage refuses it.
+    (error) => error instanceof Problem ? Effect.die(error) : Effect.fail(error)
+  )
+
+const fatesOf = Effect.fnUntraced(function*(
+  core: Core,
+  files: Files,
+  tx: RecordsTransaction,
+  group: readonly Due[],
+  now: number
+): Effect.fn.Return<ReadonlyMap<Due, Fate>, RecordsError> {
+  yield* tx.hold(filesLock, "alone")
+  const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
+  const held = texts.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldOf(core, tx, texts)
+  const fates = new Map<Due, Fate>()
+  for (const due of group) {
+    const { entry, listed } = due
+    const paths = entry === null ? [] : leftOf(entry, held.get(heldText(entry)) ?? null)
+    if (entry === null) fates.set(due, { delete: paths })
+    else if (paths.length > 0) {
+      const { path, provider, whole } = entry
+      for (const each of whole ? [path] : paths) yield* markGone(files, tx, { provider, path: each })
+      fates.set(due, { delete: paths })
+      // The write that let a held file go may not have committed yet.
+    } else fates.set(due, now - listed.modified < settlingMs ? "wait" : "keep")
+  }
+  return fates
+})
+
+/** Handles due entries. Those that fail stay, and the failure is reported. A storage that has failed too often is left for the next run. */
+const handleGroup = Effect.fnUntraced(function*(
+  core: Core,
+  files: Files,
+  provider: FileProvider,
+  group: readonly Due[],
+  now: number,
+  patience: Patience
+): Effect.fn.Return<CleanupResult, RecordsError> {
+  const fates = yield* decide(core, files, group, now)
+  let [deleted, kept, failed] = [0, 0, 0]
+  for (const [{ entry, listed }, fate] of fates) {
+    if (fate === "wait") {
+      kept++
+      continue
+    }
+    if (patience.left === 0) break
+    const done = yield* Effect.result(
+      within(
+        fate === "keep"
+          ? Effect.as(provider.storage.remove(listed.path), false)
+          : removeAll(provider, fate.delete, listed),
+        storageMs
+      )
+    )
+    if (Result.isFailure(done)) {
+      const { cause, reason } = done.failure
+      files.report("file-cleanup-failed", {
+        provider: provider.name,
+        path: entry?.path ?? listed.path,
+        reason,
+        cause
+      })
+      failed++
+      if (reason === "Unavailable") patience.left--
+    } else if (fate === "keep") kept++
+    else if (done.success) deleted++
+  }
+  return { deleted, kept, failed }
+})
+
+/** Deletes files, then their entry. If that is interrupted, the next run completes it. Answers whether there was a file. */
+const removeAll = Effect.fnUntraced(function*(
+  { quota, storage }: FileProvider,
+  paths: readonly string[],
+  listed: ListedFile
+): Effect.fn.Return<boolean, StorageError> {
+  let found = false
+  for (const path of paths) {
+    const head = yield* storage.head(path)
+    if (head === null) continue
+    found = true
+    yield* storage.remove(path)
+    quota.add({ bytes: -head.size, files: -1 })
+  }
+  yield* storage.remove(listed.path)
+  return found
+})
+
+/** Whether the remains of an upload are to go: an hour after the last write, or after the time that an upload in pieces has. */
+const isOver = ({ modified, path }: ListedFile, now: number): boolean => {
+  const unfinished = readUnfinished(path)
+  return unfinished === null
+    ? now - modified > temporaryMs
+    : now - unfinished.created > unfinishedMs + remainsMs
+}
+
+/** Removes the remains of interrupted uploads. */
+const sweep = Effect.fnUntraced(
+  function*(files: Files, provider: FileProvider, until: number): Effect.fn.Return<void, StorageError> {
+    const { storage } = provider
+    const now = files.now()
+    let after: string | null = null
+    let more = true
+    const aborted = new Set<string>()
+    while (more && files.now() < until) {
+      const page: readonly ListedFile[] = yield* within(
+        storage.list({ prefix: temporaryFolder, after, limit: pageFiles }),
+        storageMs
+      )
+      after = page.at(-1)?.path ?? null
+      more = page.length === pageFiles
+      for (const listed of page) {
+        if (!isOver(listed, now)) continue
+        const unfinished = readUnfinished(listed.path)
+        if (unfinished === null || unfinished.of === "record") {
+          yield* within(storage.remove(listed.path), storageMs)
+        } else if (!aborted.has(unfinished.name)) {
+          // All that belongs to it goes with it.
+          aborted.add(unfinished.name)
+          yield* within(storage.resumable.abort(unfinished.name), storageMs)
+          if (unfinished.of === "upload") unclaimRoom(provider, unfinished.length)
+        }
+      }
+    }
+    // Not every key of a bucket may list them, and not every store can. The rest of the cleanup is done all the same.
+    yield* Effect.catch(
+      within(storage.resumable.forget(now - forgottenMs), storageMs),
+      ({ cause, reason }) =>
+        Effect.sync(() => files.report("file-cleanup-parts", { provider: provider.name, reason, cause }))
+    )
+  }
+)
+
+/** Handles a provider's due entries. Failures are counted and reported. The other providers continue. */
+const cleanProvider = Effect.fnUntraced(function*(
+  core: Core,
+  files: Files,
+  provider: FileProvider,
+  budget: { entries: number; readonly until: number }
+): Effect.fn.Return<CleanupResult, StorageError | RecordsError> {
+  const patience: Patience = { left: mostFailures }
+  let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
+  const now = files.now()
+  let after: string | null = null
+  let more = true
+  while (more && patience.left > 0 && budget.entries > 0 && files.now() < budget.until) {
+    const page: readonly ListedFile[] = yield* within(
+      provider.storage.list({ prefix: cleanupFolder, after, limit: pageFiles }),
+      storageMs
+    )
+    after = page.at(-1)?.path ?? null
+    more = page.length === pageFiles
+    const due: Due[] = []
+    for (const listed of page) {
+      const at = dueOf(listed.path)
+      // Names sort in the order of their times, so no later entry is due.
+      if (at !== null && at > now) {
+        more = false
+        break
+      }
+      if (at === null) continue
+      const text = yield* readText(provider, listed.path)
+      const entry = text === null ? null : readEntry(text)
+      due.push({ listed, entry: entry?.provider === provider.name ? entry : null })
+    }
+    for (
+      let i = 0;
+      i < due.length && patience.left > 0 && budget.entries > 0 && files.now() < budget.until;
+      i += cleanupLimits.group
+    ) {
+      const group = due.slice(i, i + cleanupLimits.group)
+      budget.entries -= group.length
+      const done = yield* handleGroup(core, files, provider, group, now, patience)
+      total = {
+        deleted: total.deleted + done.deleted,
+        kept: total.kept + done.kept,
+        failed: total.failed + done.failed
+      }
+    }
+  }
+  if (patience.left > 0) yield* sweep(files, provider, budget.until)
+  return total
+})
+
+/** One run over all providers. A storage that fails does not end it; a database that cannot be asked does. */
+export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return<CleanupResult, RecordsError> {
+  const { files } = core
+  let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
+  if (files === null) return total
+  // What is due may be nothing, and then no database would be asked. Whoever wants a cleanup is told that it cannot be had.
+  if ((yield* core.records.ping) === "reads") {
+    return yield* Effect.fail(new RecordsError({ reason: { _tag: "ReadOnly" } }))
+  }
+  const budget = { entries: cleanupLimits.entries as number, until: files.now() + cleanupLimits.milliseconds }
+  for (const provider of files.providers.values()) {
+    const done = yield* Effect.matchEffect(cleanProvider(core, files, provider, budget), {
+      onSuccess: (result) => Effect.succeed(result),
+      onFailure: (error): Effect.Effect<CleanupResult, RecordsError> => {
+        const reason = typeof error.reason === "string" ? error.reason : error.reason._tag
+        files.report("file-cleanup-failed", { provider: provider.name, reason, cause: error.cause })
+        return error instanceof RecordsError ?
+          Effect.fail(error)
+          : Effect.succeed({ deleted: 0, kept: 0, failed: 1 })
+      }
+    })
+    total = { deleted: total.deleted + done.deleted, kept: total.kept + done.kept, failed: total.failed + done.failed }
+  }
+  files.report("file-cleanup", { ...total })
+  return total
+})

@@ -1,0 +1,266 @@
+/**
+ * The end of an upload in pieces: all bytes are there, and the file becomes what `upload` would have made of it. Each step may be the last one of a
+ * process, and may be done again: a record beside the upload tells how far it came. The delete of the file is scheduled before the file is visible.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { ticketMs } from "../../domain/file/ticket.ts"
+import { detectedBytes, extensionOfType, isAccepted } from "../../domain/file/type.ts"
+import { readRecord, recordContext, recordName, writeRecord } from "../../domain/file/unfinished.ts"
+import type { UploadRecord } from "../../domain/file/unfinished.ts"
+import { extensionOf, pathsOf, readStored, writeStored } from "../../domain/file/uri.ts"
+import type { StoredFile } from "../../domain/file/uri.ts"
+import { notFound, problem } from "../../domain/problem.ts"
+import type { Problem } from "../../domain/problem.ts"
+import { StorageError } from "../../ports/storage.ts"
+import type { UnfinishedTarget } from "../../ports/storage.ts"
+import type { Call, Reply } from "../ground/call.ts"
+import { ask, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/provider.ts"
+import { roomBeside, unclaimRoom } from "./room.ts"
+import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
+import type { Derived, SizedFile } from "./stored.ts"
+import type { UploadTarget } from "./target.ts"
+
+/** An upload in pieces, as its address names it. */
+export interface PiecedUpload extends UploadTarget {
+  /** Its name at the provider, and what that tells. */
+  readonly name: string
+  readonly who: string
+  readonly id: string
+  readonly created: number
+  readonly length: number
+  /** Where its file will be. */
+  readonly folder: string
+  readonly fileName: string
+  /** The type that was sent with it. */
+  readonly declared: string | null
+  readonly metadata: string | null
+}
+
+/** Longest record in bytes: it holds what a ticket holds, sealed. */
+const maxRecord = 64 * 1024
+
+/** The longest that somebody waits for a storage that puts parts together. It goes on meanwhile, and whoever asks once more finds it done. */
+const finishMs = 60_000
+
+/** A small call about an upload, as the caller is told of its failure. */
+export const asked = <A>(
+  { files, provider }: UploadTarget,
+  call: Effect.Effect<A, StorageError>
+): Effect.Effect<A, Problem> => Effect.catch(ask(files, provider, call), storageProblem(files, provider.name))
+
+/** What is known of the file; null: its first bytes have not come yet. */
+export const recordOf = (upload: PiecedUpload): Effect.Effect<UploadRecord | null, Problem> =>
+  Effect.map(asked(upload, readText(upload.provider, recordName(upload.name), maxRecord)), (text) => {
+    const opened = text === null ? null : upload.files.seal.open(recordContext(upload.name), text)
+    return opened === null ? null : readRecord(opened)
+  })
+
+const keepRecord = (upload: PiecedUpload, record: UploadRecord): Effect.Effect<void, Problem> => {
+  const text = upload.files.seal.seal(recordContext(upload.name), writeRecord(record))
+  const put = upload.provider.storage.put(recordName(upload.name), textBody(text), {
+    type: "application/octet-stream",
+    size: text.length
+  })
+  return Effect.asVoid(asked(upload, put))
+}
+
+export const targetOfRecord = ({ length }: PiecedUpload, { path, type }: UploadRecord): UnfinishedTarget => ({
+  path,
+  type,
+  length
+})
+
+/** Removes all that there is of an upload. A file that is visible stays for its scheduled delete. Answers whether the upload was there. */
+export const drop = (upload: PiecedUpload): Effect.Effect<boolean, Problem> => {
+  const { resumable } = upload.provider.storage
+  return Effect.gen(function*(): Effect.fn.Return<boolean, Problem> {
+    const size = yield* asked(upload, resumable.size(upload.name))
+    yield* asked(upload, resumable.abort(upload.name))
+    yield* asked(upload, upload.provider.storage.remove(recordName(upload.name)))
+    if (size !== null) unclaimRoom(upload.provider, upload.length)
+    return size !== null
+  })
+}
+
+/** Decides the type by the first bytes and writes it down. An upload that the field does not accept is refused, and goes. */
+export const decideRecord = Effect.fnUntraced(function*(
+  upload: PiecedUpload,
+  head: Uint8Array,
+  whole: boolean
+): Effect.fn.Return<UploadRecord, Problem> {
+  const decided = yield* decide(upload, upload.fileName, upload.declared, head, whole)
+  if (!isAccepted(upload.file.accept, decided.type)) {
+    yield* drop(upload)
+    return yield* Effect.fail(refusedType(upload.file, decided))
+  }
+  const record: UploadRecord = {
+    ...decided,
+    path: `${upload.folder}/${upload.id}.${extensionOfType(decided.type)}`,
+    finished: null,
+    result: null
+  }
+  yield* keepRecord(upload, record)
+  return record
+})
+
+/** The beginning of a stored file. */
+const headOf = (upload: PiecedUpload, path: string, size: number): Effect.Effect<Uint8Array, Problem> => {
+  const end = Math.min(size, headWanted(upload.file)) - 1
+  if (end < 0) return Effect.succeed(new Uint8Array(0))
+  return asked(
+    upload,
+    Effect.flatMap(upload.provider.storage.read(path, { start: 0, end }), (body) =>
+      Effect.tryPromise({
+        try: async () => {
+          const head = new Uint8Array(end + 1)
+          let at = 0
+          for await (const chunk of body?.bytes ?? []) {
+            head.set(chunk, at)
+            at += chunk.length
+          }
+          if (at !== head.length) throw new Error("the file is shorter than it was")
+          return head
+        },
+        catch: (cause) => new StorageError({ reason: "Unavailable", cause })
+      }))
+  )
+}
+
+/** The answer about an upload that is done; it may be asked for again. */
+const answerAgain = (
+  call: Call,
+  upload: PiecedUpload,
+  { corrected, finished, result }: UploadRecord
+): Effect.Effect<Reply, Problem> => {
+  const file = result === null ? null : readStored(result.uri)
+  if (file === null || file.size === null || result === null || finished === null) return Effect.fail(notFound())
+  const { size } = file
+  return answer(
+    upload,
+    call,
+    { ...file, size },
+    result.type,
+    { type: result.type, corrected },
+    { cells: new Map(result.cells) },
+    200,
+    finished + ticketMs
+  )
+}
+
+/** The bytes that came, as a visible file whose delete is scheduled. Its size; it may have become visible before. */
+const show = Effect.fnUntraced(function*(
+  upload: PiecedUpload,
+  record: UploadRecord & { readonly finished: number },
+  first: StoredFile
+): Effect.fn.Return<number, Problem> {
+  const { files, provider } = upload
+  const unavailable = storageProblem(files, provider.name)
+  for (const each of expected(upload, first)) {
+    yield* Effect.catch(schedule(files, provider, uploadEntry(each, record.finished)), unavailable)
+  }
+  const finish = provider.storage.resumable.finish(upload.name, targetOfRecord(upload, record))
+  const finished = yield* Effect.catch(within(finish, finishMs), unavailable)
+  if (finished !== null) return finished
+  const head = yield* asked(upload, provider.storage.head(record.path))
+  return head === null ? yield* Effect.fail(notFound()) : head.size
+})
+
+/** Makes of a visible file what its field wants, and the answer about it. */
+const complete = Effect.fnUntraced(function*(
+  call: Call,
+  upload: PiecedUpload,
+  record: UploadRecord & { readonly finished: number },
+  stored: SizedFile
+): Effect.fn.Return<Reply, Problem> {
+  const { file, provider } = upload
+  const head = yield* headOf(upload, stored.path, stored.size)
+  // What the first piece decided has to be true of the file as it came together.
+  const decided = yield* decide(upload, upload.fileName, upload.declared, head, head.length === stored.size)
+  if (decided.type !== record.type || !isAccepted(file.accept, decided.type)) {
+    return yield* Effect.fail(refusedType(file, decided))
+  }
+  const room = roomBeside(provider)
+  return yield* Effect.ensuring(
+    Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
+      const rendered = yield* render(upload, stored, record.type, room)
+      const kept = rendered?.file ?? stored
+      const type = kept.path === stored.path ? record.type : typeOf(extensionOf(kept.path))
+      const derived: Derived = yield* derive(upload, kept, type, rendered?.head ?? head, rendered?.image ?? null)
+      const done = { ...record, result: { uri: writeStored(kept), type, cells: [...derived.cells] } }
+      const reply = yield* answerAgain(call, upload, done)
+      yield* keepRecord(upload, done)
+      if (rendered?.replaced != null) yield* asked(upload, provider.storage.remove(rendered.replaced))
+      unclaimRoom(provider, upload.length)
+      room.keep(kept, rendered !== null && rendered.head !== null)
+      return reply
+    }),
+    Effect.sync(() => room.release())
+  )
+})
+
+/** Whether the same bytes would fail again. After other failures the file stays, and whoever asks once more has it tried again. */
+const isFinal = (cause: Cause.Cause<Problem>): boolean =>
+  cause.reasons.some((reason) =>
+    Cause.isFailReason(reason) ? reason.error.slug === "unsupported-media-type" : Cause.isDieReason(reason)
+  )
+
+/**
+ * Ends an upload whose bytes are all there, and gives the answer of `upload` with status 200. It needs the upload's turn. `known`: its record, if
+ * there is one.
+ */
+export const settle = Effect.fnUntraced(function*(
+  call: Call,
+  upload: PiecedUpload,
+  known: UploadRecord | null
+): Effect.fn.Return<Reply, Problem> {
+  if (known?.result != null) return yield* answerAgain(call, upload, known)
+  const { provider } = upload
+  const { resumable } = provider.storage
+  const size = yield* asked(upload, resumable.size(upload.name))
+  if (size !== null && size < upload.length) return yield* Effect.fail(incomplete())
+  if (size === null && known?.finished == null) return yield* Effect.fail(notFound())
+  let record = known
+  if (record === null) {
+    const head = yield* asked(upload, resumable.start(upload.name, detectedBytes))
+    if (head === null) return yield* Effect.fail(notFound())
+    record = yield* decideRecord(upload, head, head.length === upload.length)
+  }
+  const finished = record.finished ?? upload.files.now()
+  const begun = { ...record, finished }
+  const first: StoredFile = {
+    provider: provider.name,
+    path: record.path,
+    name: upload.fileName,
+    size: null,
+    variants: []
+  }
+  const undo = Effect.suspend(() =>
+    Effect.ignore(Effect.andThen(
+      Effect.forEach(
+        new Set(expected(upload, first).flatMap((each) => [...pathsOf(each)])),
+        (path) => asked(upload, provider.storage.remove(path)),
+        { discard: true }
+      ),
+      Effect.map(drop(upload), (counted) => {
+        if (!counted) unclaimRoom(provider, upload.length)
+      })
+    ))
+  )
+  if (!isAccepted(upload.file.accept, record.type)) {
+    yield* drop(upload)
+    return yield* Effect.fail(refusedType(upload.file, record))
+  }
+  if (record.finished === null) yield* keepRecord(upload, begun)
+  const visible = Effect.flatMap(
+    show(upload, begun, first),
+    (bytes) => complete(call, upload, begun, { ...first, size: bytes })
+  )
+  return yield* Effect.onExit(
+    visible,
+    (exit) => exit._tag === "Failure" && isFinal(exit.cause) ? undo : Effect.void
+  )
+})
+
+const incomplete = (): Problem => problem("conflict", "Not all of the file has arrived yet.")

@@ -1,0 +1,116 @@
+/**
+ * `total_size_estimate`: exact up to a cap, rounded beyond it, always counted under the caller's own filter, row filter and tenant. Counts
+ * are kept for some seconds per query. A write of this instance to the resource makes them stale.
+ */
+
+import type { Clock } from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Access } from "../../domain/access/access.ts"
+import { BoundedMap } from "../../domain/bounded.ts"
+import type { CountPlan } from "../../domain/read/plan.ts"
+import type { RecordsError, RecordsService } from "../../ports/records.ts"
+import { fromClock } from "./timing.ts"
+
+/** Rows counted exactly. */
+export const estimateCap = 10_000
+
+interface Known {
+  /** Exact up to the cap, rounded beyond it, or `counting`. */
+  readonly size: number
+  /** Milliseconds of the monotonic clock after which the rows are counted again. The wall clock may be set back. */
+  readonly until: number
+  /** The resource's write counter when it was taken. */
+  readonly written: number
+}
+
+export class RowEstimates {
+  readonly known = new BoundedMap<string, Known>(2_000)
+  /** Full counts under way. More than two at once would slow down the pages. */
+  running = 0
+  readonly #written = new Map<string, number>()
+
+  /** To be told of every write of this instance. */
+  touch(resource: string): void {
+    this.#written.set(resource, this.written(resource) + 1)
+  }
+
+  written(resource: string): number {
+    return this.#written.get(resource) ?? 0
+  }
+}
+
+/** What counting needs of `Core`. */
+export interface Counting {
+  readonly estimates: RowEstimates
+  readonly records: Pick<RecordsService, "count">
+}
+
+/** In place of a number of rows: there are more than the cap, and their full count is not there yet. */
+export const counting = -1
+
+const exactMs = 5_000
+const roundedMs = 60_000
+
+/** Two significant digits. That is enough for a person, and tells a prober nothing. */
+const rounded = (count: number): number => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1)
+  return Math.round(count / unit) * unit
+}
+
+const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+
+/** The remembered number of rows of a query, or null when it has to be counted. */
+export const recallRows = (
+  { estimates }: Pick<Counting, "estimates">,
+  clock: Clock,
+  access: Access,
+  key: string
+): number | null => {
+  const known = estimates.known.get(key)
+  if (known === undefined || milliseconds(clock) >= known.until) return null
+  // Beyond the cap a few writes do not matter. Below it the count is exact.
+  return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
+}
+
+/** Remembers an exact count, which is at most the cap, taken since `written` writes. */
+export const rememberRows = (
+  { estimates }: Pick<Counting, "estimates">,
+  key: string,
+  size: number,
+  written: number
+): Effect.Effect<void> =>
+  fromClock((clock) => estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
+
+/**
+ * Counts the rows of a query for its estimate. Beyond the cap the number is a rounded full count, which runs in the background for at most
+ * a statement timeout. Until it is there the answer is `counting`.
+ */
+export const countRows = (
+  { estimates, records }: Counting,
+  access: Access,
+  key: string,
+  plan: Omit<CountPlan, "cap">
+): Effect.Effect<number, RecordsError> =>
+  Effect.flatMap(fromClock(milliseconds), (now) => {
+    const written = estimates.written(access.model.name)
+    return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
+      const count = Number(text)
+      if (count <= estimateCap) {
+        estimates.known.set(key, { size: count, until: now + exactMs, written })
+        return Effect.succeed(count)
+      }
+      const known = estimates.known.get(key)
+      const before = known !== undefined && known.size > estimateCap ? known.size : counting
+      estimates.known.set(key, { size: before, until: now + roundedMs, written })
+      // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
+      const full = Effect.suspend(() => {
+        if (estimates.running >= 2) return Effect.void
+        estimates.running++
+        const counted = Effect.map(records.count({ ...plan, cap: null }), (total) => {
+          estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
+        })
+        return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
+      })
+      return Effect.as(Effect.forkDetach(full), before)
+    })
+  })

@@ -1,0 +1,170 @@
+/**
+ * The scan guard at work: asks the planner once per query shape and values, remembers the judgement for a minute, and refuses or warns. A
+ * shape is judged again for other values, because selectivity depends on values. It is judged again for a longer page, because a short one
+ * may stop early, and after the minute, because tables grow.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../../domain/access/access.ts"
+import { BoundedMap } from "../../domain/bounded.ts"
+import type { FilterTree } from "../../domain/filter/tree.ts"
+import { always } from "../../domain/filter/tree.ts"
+import type { Field } from "../../domain/model/model.ts"
+import { problem } from "../../domain/problem.ts"
+import type { Problem } from "../../domain/problem.ts"
+import { isExpensive, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
+import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
+import type { AggregatePlan, CountPlan, PagePlan } from "../../domain/read/plan.ts"
+import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
+import type { SealService } from "../../ports/seal.ts"
+import { filteredProblem, recordsProblem } from "./refusal.ts"
+
+/** What the planner said, and when it was asked, in microseconds. */
+interface Judgement extends PlanEstimate {
+  readonly at: bigint
+  /** Most rows of the page that was judged; 0 for what is no page. */
+  readonly limit: number
+}
+
+export type Judgements = BoundedMap<string, Judgement>
+
+/** What the guard needs of `Core`. */
+export interface Guarding {
+  readonly judgements: Judgements
+  readonly options: { readonly scanGuard: ScanGuard }
+  readonly records: Pick<RecordsService, "estimate" | "indexed">
+}
+
+/** How long a judgement counts, in microseconds. */
+const judged = 60_000_000n
+
+export const makeJudgements = (): Judgements => new BoundedMap(5_000)
+
+const rowsIds = new WeakMap<FilterTree, number>()
+let lastRowsId = 0
+
+/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
+const rowsName = ({ caller, rows }: Access): string => {
+  if (rows.op === "true") return ""
+  let id = rowsIds.get(rows)
+  if (id === undefined) rowsIds.set(rows, id = ++lastRowsId)
+  return JSON.stringify([id, caller.tenant, caller.id])
+}
+
+/** Longest name that is kept as it is. Filters may have 200,000 characters, and thousands of names are remembered. */
+const longestName = 500
+
+/** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
+export const queryKey = (
+  { seal }: { readonly seal: Pick<SealService, "digest"> },
+  access: Access,
+  ...parts: readonly string[]
+): string => {
+  const name = [access.restricted.id, rowsName(access), ...parts].join("\u0000")
+  return name.length <= longestName ? name : seal.digest(name)
+}
+
+/** The warning header of mode `warn`; empty when there is nothing to say. */
+export type Warning = { readonly "x-service-warning"?: string }
+
+const noWarning: Warning = {}
+
+/** One header for the warnings of an answer's queries: each once, in order, separated by commas (RFC 9110, 5.3). */
+export const allWarnings = (warnings: readonly Warning[]): Warning => {
+  const texts = new Set(warnings.flatMap((warning) => warning["x-service-warning"] ?? []))
+  return texts.size === 0 ? noWarning : { "x-service-warning": [...texts].join(", ") }
+}
+
+/**
+ * Text for a header. Names of tables and columns may have any character, so all but printable ASCII and `%` itself is percent-encoded
+ * UTF-8.
+ */
+const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent)
+
+/**
+ * Judges a plan before it runs: pages by `seqScanRows`, aggregates and counts by `aggregateRows`. Mode `reject` fails with 400 `expensive-query`, mode `warn`
+ * answers a warning header. The index suggestion names columns the caller may read; every column to callers who hold the role `admin`. `filter` is the
+ * caller's own, for errors in it.
+ */
+export const guardPlan = (
+  core: Guarding,
+  access: Access,
+  key: string,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  filter: FilterTree = always
+): Effect.Effect<Warning, Problem> => {
+  const guard = core.options.scanGuard
+  if (guard.mode === "off") return Effect.succeed(noWarning)
+  const known = core.judgements.get(key)
+  const { now } = plan.bindings
+  const limit = "shape" in plan ? plan.shape.limit : 0
+  const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
+  const most = guard[bound]
+  // One of the future was made before the clock was set back.
+  const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
+  if (counts && !isExpensive(known, most)) return Effect.succeed(noWarning)
+  return Effect.flatMap(
+    Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
+    (estimate) => {
+      core.judgements.set(key, { ...estimate, at: now, limit })
+      if (!isExpensive(estimate, most)) return Effect.succeed(noWarning)
+      return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {
+        if (guard.mode === "warn") {
+          const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`
+          return Effect.succeed({ "x-service-warning": `expensive-query${advice}` })
+        }
+        const detail = "The query would scan a big table from end to end."
+        return Effect.fail(problem("expensive-query", detail, {
+          errors: [{ code: "sequential-scan", message: detail, hint }],
+          ...(suggestion === null ? {} : { suggestion })
+        }))
+      })
+    }
+  )
+}
+
+/** What would help: an index that the planner would take, else the bound and its present value. */
+interface Advice {
+  readonly hint: string
+  readonly suggestion: string | null
+}
+
+const adviceFor = (
+  core: Guarding,
+  access: Access,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  estimate: PlanEstimate,
+  bound: GuardBound
+): Effect.Effect<Advice, Problem> => {
+  const option = `raise options.scanGuard.${bound}, which is ${core.options.scanGuard[bound]}`
+  const index = indexFor(access, plan, estimate)
+  if (index === null) {
+    const narrower = bound === "seqScanRows" ? "Filter or order by indexed fields" : "Narrow the filter"
+    return Effect.succeed({ hint: `${narrower}, or ${option}.`, suggestion: null })
+  }
+  return Effect.map(
+    Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
+    (there) =>
+      there
+        ? {
+          hint:
+            `An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or ${option}.`,
+          suggestion: null
+        }
+        : { hint: index.sql, suggestion: index.sql }
+  )
+}
+
+const indexFor = (
+  access: Access,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  estimate: PlanEstimate
+): IndexSuggestion | null => {
+  const page = "shape" in plan
+  if (!page && !isIndexable(estimate)) return null
+  // What an aggregate groups or measures comes last in an index that serves it without the table.
+  const order = page ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
+  const readable = new Set<Field>(access.restricted.fields)
+  const all = access.caller.roles.includes("admin")
+  return suggestIndex(access.model, page ? plan.shape.where : plan.where, order, (field) => all || readable.has(field))
+}

@@ -1,0 +1,374 @@
+/**
+ * The HTTP use cases of the queue: counts, pauses, failed jobs, retry, removal, jobs that run or wait, and the drain. All but the drain are for admins. The drain takes the
+ * operator's token. It enqueues nothing and runs nothing itself.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Caller } from "../../domain/access/caller.ts"
+import { adminRole } from "../../domain/account/roles.ts"
+import { isOwnJob, keptBecause } from "../../domain/compile/jobs.ts"
+import { type JobModel, namePattern } from "../../domain/job/definition.ts"
+import {
+  type BegunJob,
+  type BegunPosition,
+  type FailedJob,
+  type FailedPosition,
+  type JobCounts,
+  longestListed,
+  type PendingJob,
+  type PendingPosition
+} from "../../domain/job/state.ts"
+import { accessDenied, invalidParameter, notFound, Problem, problem } from "../../domain/problem.ts"
+import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queue.ts"
+import type { SealService } from "../../ports/seal.ts"
+import { shownPayload } from "../event/dispatch.ts"
+import { json, type Reply } from "../ground/call.ts"
+import { queueProblem } from "../ground/refusal.ts"
+
+/** Decoded query parameters in order. */
+type Query = ReadonlyArray<readonly [name: string, value: string]>
+
+export interface QueueApp {
+  readonly list: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly failed: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One failed job, with its whole payload. */
+  readonly failedJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly retry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly running: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One job that runs, with its whole payload. */
+  readonly runningJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly pending: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One job that waits, with its whole payload. */
+  readonly pendingJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Makes one that waits due now. */
+  readonly hurry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Cancels one that waits. */
+  readonly cancel: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Pauses the jobs of a name, in every process. */
+  readonly pause: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** Lets them go on. */
+  readonly resume: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** Null: no token is configured, so the route does not exist. */
+  readonly drain: {
+    /** Whether it is the operator's token; else a 401. */
+    readonly permit: (bearer: string | null) => Effect.Effect<void, Problem>
+    readonly run: (query: Query) => Effect.Effect<Reply, Problem>
+  } | null
+}
+
+export interface QueueParts {
+  /** Null: nothing of this service needs a queue, so its database may have none. There are no jobs then. */
+  readonly queue: QueueService | null
+  readonly jobs: ReadonlyMap<string, JobModel>
+  /** The workers of this process; null while it runs none. */
+  readonly workers: () => Workers | null
+  readonly seal: SealService
+  readonly drainToken: string | null
+  /** Told what became of all failed jobs of a name, or that its jobs were paused or resumed, and who said so. `count`: how many there were; null: not known. */
+  readonly told?: (
+    what: "jobs-retried" | "jobs-deleted" | "jobs-paused" | "jobs-resumed",
+    name: string,
+    count: number | null,
+    caller: Caller
+  ) => void
+}
+
+/** How long a drain may run: from 1 to 300 seconds, 25 by default. */
+const usualSeconds = 25
+const mostSeconds = 300
+
+const usualPage = 50
+const largestPage = 500
+
+/** The queue of a service that has none. */
+const empty: Pick<
+  QueueService,
+  "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
+> = {
+  counts: Effect.succeed([]),
+  failed: () => Effect.succeed([]),
+  retry: () => Effect.succeed(0),
+  remove: () => Effect.succeed(0),
+  running: () => Effect.succeed([]),
+  pending: () => Effect.succeed([]),
+  hurry: () => Effect.succeed(false),
+  withdraw: () => Effect.succeed(false),
+  pause: () => Effect.succeed(null)
+}
+
+const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
+  Effect.mapError(effect, queueProblem)
+
+/** Reads parameters. Each is allowed at most once, and no others are allowed. */
+const readParameters = <Name extends string>(
+  query: Query,
+  names: readonly Name[]
+): Result.Result<{ readonly [name in Name]?: string }, Problem> => {
+  const found: { [name in Name]?: string } = {}
+  for (const [name, value] of query) {
+    const known = names.find((each) => each === name)
+    if (known === undefined) {
+      return Result.fail(invalidParameter(
+        name.slice(0, 100),
+        names.length === 0
+          ? "This route takes no parameters."
+          : `There is no such parameter. Use ${names.join(", ")}.`
+      ))
+    }
+    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
+    found[known] = value
+  }
+  return Result.succeed(found)
+}
+
+const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobModel>): unknown => {
+  const known = new Map(counts.map((each) => [each.name, each]))
+  const names = [...new Set([...known.keys(), ...jobs.keys()])].toSorted()
+  return {
+    jobs: names.map((name) => {
+      const job = jobs.get(name)
+      const counts = known.get(name)
+      const { completed = 0, failed = 0, retrying = 0, running = 0, waiting = 0 } = counts ?? {}
+      return {
+        name,
+        declared: job !== undefined || isOwnJob(name),
+        waiting,
+        running,
+        retrying,
+        failed,
+        completed,
+        nextDue: counts?.nextDue ?? null,
+        oldestDue: counts?.oldestDue ?? null,
+        ordered: job?.ordered ?? null,
+        maxRunning: job?.maxRunning ?? null,
+        rate: job?.rate ?? null,
+        schedule: job?.schedule?.pattern ?? null,
+        timezone: job?.schedule?.timezone ?? null,
+        nextRun: counts?.nextRun ?? null,
+        lastRun: counts?.lastRun ?? null,
+        pausedAt: counts?.pausedAt ?? null
+      }
+    })
+  }
+}
+
+/** A job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
+const jobJson = (job: BegunJob | FailedJob | PendingJob): string => {
+  const { payload, ...rest } = job
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${
+    payload === null ? "null" : shownPayload(job.name, payload)
+  }}`
+}
+
+const readState = (text: string | undefined): Result.Result<PendingJob["state"] | null, Problem> =>
+  text === undefined || text === "waiting" || text === "retrying"
+    ? Result.succeed(text ?? null)
+    : Result.fail(invalidParameter("state", "Expected waiting or retrying."))
+
+const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
+  if (text === undefined) return Result.succeed(usualPage)
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    return Result.fail(invalidParameter("page_size", "Expected a whole number, 0 or more."))
+  }
+  return Result.succeed(Math.min(Number(text) || usualPage, largestPage))
+}
+
+const readSeconds = (text: string | undefined): Result.Result<number, Problem> => {
+  const seconds = text === undefined ? usualSeconds : /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
+  return seconds >= 1 && seconds <= mostSeconds
+    ? Result.succeed(seconds)
+    : Result.fail(invalidParameter("seconds", `Expected a whole number from 1 to ${mostSeconds}.`))
+}
+
+export const makeQueueApp = (
+  { drainToken, jobs, queue: given, seal, told = () => {}, workers }: QueueParts
+): QueueApp => {
+  const queue = given ?? empty
+  const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
+    caller.roles.includes(adminRole) ? Effect.suspend(next) : Effect.fail(accessDenied())
+
+  const pageContext = (list: string, caller: Caller, ...of: ReadonlyArray<string | null>): string =>
+    JSON.stringify([list, caller.id, ...of])
+  const readPosition = <Position>(
+    token: string | undefined,
+    context: string
+  ): Result.Result<Position | null, Problem> => {
+    if (token === undefined || token === "") return Result.succeed(null)
+    const text = seal.open(context, token)
+    return text === null
+      ? Result.fail(invalidParameter("page_token", "The token is not one of this list."))
+      : Result.succeed(JSON.parse(text) as Position)
+  }
+
+  /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */
+  const pageOf = <Job extends BegunJob | FailedJob | PendingJob>(
+    found: readonly Job[],
+    size: number,
+    context: string,
+    positionOf: (last: Job) => BegunPosition | FailedPosition | PendingPosition
+  ): Reply => {
+    const page = found.slice(0, size)
+    const last = found.length > size ? page.at(-1) : undefined
+    const next = last === undefined ? null : seal.seal(context, JSON.stringify(positionOf(last)))
+    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+  }
+
+  /** The first of the jobs that were found by an id, or a 404. */
+  const only = <Job>(found: Effect.Effect<readonly Job[], QueueError>): Effect.Effect<Job, Problem> =>
+    Effect.flatMap(ask(found), ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job))
+
+  /** The answer for one job, with its whole payload. */
+  const whole = (
+    caller: Caller,
+    query: Query,
+    found: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+          Effect.map(only(found()), (job) => json(200, jobJson(job))))
+    )
+
+  const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token } = yield* Effect.fromResult(
+      readParameters(query, ["name", "page_size", "page_token"])
+    )
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("failed-jobs", caller, name ?? null)
+    const after = yield* Effect.fromResult(readPosition<FailedPosition>(page_token, context))
+    const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(found, size, context, ({ failedAt, id }): FailedPosition => ({ failedAt, id }))
+  })
+
+  const pending = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token, state: stated } = yield* Effect.fromResult(
+      readParameters(query, ["name", "state", "page_size", "page_token"])
+    )
+    const state = yield* Effect.fromResult(readState(stated))
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("pending-jobs", caller, name ?? null, state)
+    const after = yield* Effect.fromResult(readPosition<PendingPosition>(page_token, context))
+    const found = yield* ask(
+      queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
+    )
+    return pageOf(found, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
+  })
+
+  const running = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token } = yield* Effect.fromResult(
+      readParameters(query, ["name", "page_size", "page_token"])
+    )
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("running-jobs", caller, name ?? null)
+    const after = yield* Effect.fromResult(readPosition<BegunPosition>(page_token, context))
+    const found = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(found, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
+  })
+
+  const cancel = (id: string): Effect.Effect<number, Problem> =>
+    Effect.flatMap(only(queue.pending({ id })), ({ name }) => {
+      const reason = keptBecause(name)
+      return reason === null ? ask(Effect.map(queue.withdraw(id), Number)) : Effect.fail(problem("conflict", reason))
+    })
+
+  const one = (
+    caller: Caller,
+    id: string,
+    query: Query,
+    act: (chosen: { readonly id: string }) => Effect.Effect<number, Problem>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+          Effect.flatMap(act({ id }), (count) =>
+            count === 0 ? Effect.fail(notFound()) : Effect.succeed<Reply>({ status: 204, headers: {}, body: null })))
+    )
+
+  const all = (
+    caller: Caller,
+    query: Query,
+    what: Parameters<NonNullable<QueueParts["told"]>>[0],
+    act: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
+          name === undefined || name === ""
+            ? Effect.fail(invalidParameter("name", "Give the name of the job."))
+            : Effect.map(ask(act({ name })), (count) => {
+              told(what, name, count, caller)
+              return json(200, JSON.stringify({ count }))
+            }))
+    )
+
+  const pause = (caller: Caller, query: Query, paused: boolean): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      Effect.fnUntraced(function*(): Effect.fn.Return<Reply, Problem> {
+        const { name } = yield* Effect.fromResult(readParameters(query, ["name"]))
+        if (name === undefined || name === "") {
+          return yield* Effect.fail(invalidParameter("name", "Give the name of the job."))
+        }
+        const held = namePattern.test(name)
+          ? yield* ask(queue.pause(name, paused, jobs.get(name)?.ordered ?? null))
+          : null
+        if (held === null) return yield* Effect.fail(notFound())
+        workers()?.hold(name, paused)
+        told(paused ? "jobs-paused" : "jobs-resumed", name, null, caller)
+        return json(200, JSON.stringify({ name, pausedAt: held.pausedAt }))
+      })
+    )
+
+  // Digests are compared, so that the timing reveals nothing about the token.
+  const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
+    bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
+      problem("unauthenticated", "The drain needs the operator's token.", {}, { "www-authenticate": "Bearer" })
+    )
+
+  const drain = (query: Query): Effect.Effect<Reply, Problem> => {
+    const seconds = Result.flatMap(readParameters(query, ["seconds"]), (found) => readSeconds(found.seconds))
+    if (Result.isFailure(seconds)) return Effect.fail(seconds.failure)
+    const running = workers()
+    return running === null
+      ? Effect.fail(problem("conflict", "This process runs no jobs."))
+      : Effect.map(ask(running.drain(seconds.success * 1_000)), (drained) => json(200, JSON.stringify(drained)))
+  }
+
+  return {
+    list: (caller, query) =>
+      admin(
+        caller,
+        () =>
+          Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+            Effect.map(ask(queue.counts), (counts) => json(200, JSON.stringify(countsJson(counts, jobs)))))
+      ),
+    failed: (caller, query) => admin(caller, () => failed(caller, query)),
+    failedJob: (caller, id, query) => whole(caller, query, () => queue.failed({ id })),
+    retry: (caller, id, query) =>
+      one(
+        caller,
+        id,
+        query,
+        (chosen) => ask(Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll())))
+      ),
+    remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
+    running: (caller, query) => admin(caller, () => running(caller, query)),
+    runningJob: (caller, id, query) => whole(caller, query, () => queue.running({ id })),
+    pending: (caller, query) => admin(caller, () => pending(caller, query)),
+    pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
+    hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),
+    cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
+    retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
+    removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
+    pause: (caller, query) => pause(caller, query, true),
+    resume: (caller, query) => pause(caller, query, false),
+    drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }
+  }
+}

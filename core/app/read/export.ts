@@ -1,0 +1,263 @@
+/**
+ * `:export`: all records of a list, as CSV or as NDJSON. Its parameters pass the same checks as those of a list. Rows are read page by page, as fast as the
+ * client takes them, so that only one page is in memory.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type { Field } from "../../domain/model/model.ts"
+import { accessDenied, problem } from "../../domain/problem.ts"
+import type { Problem } from "../../domain/problem.ts"
+import type { PagePlan } from "../../domain/read/plan.ts"
+import { exportRequest } from "../../domain/read/request.ts"
+import type { ExportRequest } from "../../domain/read/request.ts"
+import { csvValue, delimiterOf } from "../../domain/task/csv.ts"
+import type { Cell, Row } from "../../domain/value/kind.ts"
+import type { RecordsError } from "../../ports/records.ts"
+import { stillHeld } from "../ground/call.ts"
+import type { Call, StreamedReply } from "../ground/call.ts"
+import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import type { Checks, Core } from "../ground/core.ts"
+import { guardPlan } from "../ground/guard.ts"
+import { filteredProblem } from "../ground/refusal.ts"
+import { clockOf, during } from "../ground/timing.ts"
+import { checkList, positionCells } from "./list.ts"
+import type { Checked } from "./list.ts"
+
+/** Most exports at once: of one caller, and of this process. */
+const mostOfOne = 2
+const mostOfAll = 16
+/** Longest time of an export. */
+const mostMs = 3_600_000
+/** Most bytes of one read, if the rows of a page are too large for one answer. */
+const pageBytes = 4 * 1024 * 1024
+
+export interface Exporting {
+  readonly run: (call: Call, resource: string) => Effect.Effect<StreamedReply, Problem>
+  /** The number of running exports. */
+  readonly count: () => number
+}
+
+/** A checked export. */
+interface Plan extends Checked {
+  readonly request: ExportRequest
+}
+
+const planExport = function*(core: Core, call: Call, resource: string): Checks<Plan> {
+  const access = yield* permitted(call, resource, "read")
+  const request = yield* exportRequest(call.query)
+  return { ...(yield* checkList(core, call, access, request.list, false)), request }
+}
+
+/** Formats an export: the head, then each row. */
+interface Writer {
+  readonly type: string
+  readonly head: string
+  readonly row: (row: Row) => string
+}
+
+const etagEnd = /,?"etag":"\\"[^"\\]*\\""$/
+
+const jsonLines = ({ shape }: Plan, bindings: PagePlan["bindings"]): Writer => ({
+  type: "application/x-ndjson; charset=utf-8",
+  head: "",
+  row: (row) => `${shape.write(row, bindings).open.replace(etagEnd, "")}}\n`
+})
+
+type ShownFile = Partial<{ readonly [member: string]: string }>
+
+/**
+ * A file as a list shows it, in columns: what is stored, its name, and where that is asked for its absolute address. Of several files each column has a
+ * list as JSON.
+ */
+const fileCells = (
+  record: { readonly [name: string]: unknown },
+  { kind, name }: Field,
+  origin: string | null
+): readonly Cell[] => {
+  const members: ReadonlyArray<(file: ShownFile) => Cell> = [
+    ({ uri }) => uri ?? null,
+    (file) => file.name ?? null,
+    ...(origin === null ? [] : [({ url }: ShownFile) => url === undefined ? null : new URL(url, origin).href])
+  ]
+  const value = record[name]
+  if (value == null) return members.map(() => null)
+  return kind === "list"
+    ? members.map((member) => JSON.stringify((value as readonly ShownFile[]).map(member)))
+    : members.map((member) => member(value as ShownFile))
+}
+
+const table = ({ access, request, shape }: Plan, bindings: PagePlan["bindings"], origin: string | null): Writer => {
+  const { delimiter, formulas, list } = request
+  const { restricted } = access
+  const fields = list.fields === null ? restricted.fields : list.fields.map((name) => restricted.byName.get(name)!)
+  const between = delimiterOf[delimiter]
+  const text = csvValue("text", delimiter, formulas)
+  const columns = fields.map((field) => ({
+    field,
+    at: shape.layout.position.get(field)!,
+    write: csvValue(field.kind, delimiter, formulas)
+  }))
+  const heads = fields.flatMap(({ file, name }) =>
+    file === null ? [name] : [name, `${name}.name`, ...(origin === null ? [] : [`${name}.url`])]
+  )
+  const hasFiles = fields.some(({ file }) => file !== null)
+  return {
+    type: "text/csv; charset=utf-8; header=present",
+    // The byte order mark tells spreadsheets that the text is UTF-8.
+    head: `\uFEFF${heads.map(text).join(between)}\r\n`,
+    row: (row) => {
+      const record = hasFiles
+        ? JSON.parse(`${shape.write(row, bindings).open}}`) as { readonly [name: string]: unknown }
+        : {}
+      const cells = columns.flatMap(({ at, field, write }) =>
+        field.file === null ? [write(row[at] ?? null)] : fileCells(record, field, origin).map(text)
+      )
+      return `${cells.join(between)}\r\n`
+    }
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** Makes `:export`. It counts the running exports of this process. */
+export const makeExporting = (core: Core): Exporting => {
+  const ofCaller = new Map<string, number>()
+  let all = 0
+
+  /** Takes one of the places for exports, and returns the function that frees it. Null if there is none. */
+  const enter = (id: string): (() => void) | null => {
+    const own = ofCaller.get(id) ?? 0
+    if (own >= mostOfOne || all >= mostOfAll) return null
+    ofCaller.set(id, own + 1)
+    all++
+    let left = false
+    return () => {
+      if (left) return
+      left = true
+      all--
+      const rest = ofCaller.get(id)! - 1
+      if (rest === 0) ofCaller.delete(id)
+      else ofCaller.set(id, rest)
+    }
+  }
+
+  const page = (
+    plan: PagePlan
+  ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError> =>
+    Effect.catch(
+      Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
+      (error) => error.reason._tag === "TooLarge" ? core.records.pageWithin(plan, pageBytes) : Effect.fail(error)
+    )
+
+  const answer = Effect.fnUntraced(
+    function*(call: Call, plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
+      const { access, filter, key, request, shape } = plan
+      const began = yield* Clock.currentTimeMillis
+      // One instant for the whole export, so that `now()` in a filter means the same for each page.
+      const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsAt(clockOf(fiber), call.caller)))
+      const first: PagePlan = { shape: shape.page, bindings }
+      const warning = yield* guardPlan(core, access, key, first, filter)
+      const refused = filteredProblem(filter)
+      const read = (from: PagePlan) => Effect.catch(page(from), refused)
+      const writer = request.format === "csv"
+        ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
+        : jsonLines(plan, bindings)
+      // The first page is read before the answer begins, so that its errors can be answered.
+      let next: { readonly rows: readonly Row[]; readonly cut: boolean } | null = yield* read(first)
+      let head = true
+      let stopped = false
+      const controller = new AbortController()
+      const following = Effect.fnUntraced(function*(after: readonly Cell[]) {
+        if ((yield* Clock.currentTimeMillis) - began > mostMs) {
+          return yield* Effect.fail(problem("statement-timeout", "The export took too long. Narrow the filter."))
+        }
+        if (call.again !== undefined && !(yield* stillHeld(call.again, call.caller))) {
+          return yield* Effect.fail(accessDenied())
+        }
+        return yield* read({ ...first, after })
+      })
+      const end = (): void => {
+        stopped = true
+        controller.abort()
+        leave()
+      }
+      const pull = async (): Promise<string | null> => {
+        if (stopped || next === null) return null
+        const { cut, rows } = next
+        const more = cut || rows.length > request.list.pageSize
+        const shown = cut ? rows : rows.slice(0, request.list.pageSize)
+        let text = head ? writer.head : ""
+        head = false
+        for (const row of shown) text += writer.row(row)
+        const last = shown.at(-1)
+        next = null
+        if (more && last !== undefined) {
+          const exit = await Effect.runPromiseExit(following(positionCells(shape, last)), { signal: controller.signal })
+          if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+          next = exit.value
+        }
+        return text
+      }
+      const bytes: AsyncIterable<Uint8Array> = {
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            try {
+              const text = await pull()
+              if (text !== null && text !== "") return { done: false, value: encoder.encode(text) }
+            } catch (error) {
+              end()
+              // The error closes the connection, so that the client does not take the part for the whole.
+              throw error
+            }
+            end()
+            return { done: true, value: undefined }
+          },
+          return: async () => {
+            end()
+            return { done: true, value: undefined }
+          }
+        })
+      }
+      return {
+        status: 200,
+        headers: {
+          ...warning,
+          "content-type": writer.type,
+          "content-disposition": `attachment; filename="${
+            access.model.name.replace(/[^\w.-]/g, "_")
+          }.${request.format}"`,
+          "cache-control": "no-store",
+          "x-accel-buffering": "no"
+        },
+        body: null,
+        stream: { length: null, bytes }
+      }
+    }
+  )
+
+  return {
+    count: () => all,
+    run: (call, resource) =>
+      pipeline(
+        (fiber) => during(fiber, "export.plan", () => Result.gen(() => planExport(core, call, resource))),
+        (plan) => {
+          const leave = enter(call.caller.id)
+          if (leave === null) {
+            return Effect.fail(
+              problem("too-many-requests", "Too many exports are under way. Wait for one to end.", {}, {
+                "retry-after": "10"
+              })
+            )
+          }
+          return Effect.onExit(
+            answer(call, plan, leave),
+            (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(leave)
+          )
+        }
+      )
+  }
+}

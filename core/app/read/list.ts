@@ -1,0 +1,475 @@
+/**
+ * Reading records: list, `:search`, `:seek` and get. Each function is one pipeline over values of the domain. Its first steps resolve the
+ * access; what the caller may not see does not exist after that.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Access } from "../../domain/access/access.ts"
+import { rolesKey } from "../../domain/access/caller.ts"
+import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
+import { invalidParameter, notFound } from "../../domain/problem.ts"
+import type { Problem } from "../../domain/problem.ts"
+import { isHeld } from "../../domain/read/etag.ts"
+import { leftOut } from "../../domain/read/item.ts"
+import { keyCondition, readKey } from "../../domain/read/key.ts"
+import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
+import type { ListShape } from "../../domain/read/list.ts"
+import { pageContext, readPosition, writePosition } from "../../domain/read/page.ts"
+import type { PagePosition } from "../../domain/read/page.ts"
+import type { CountPlan, PagePlan } from "../../domain/read/plan.ts"
+import { getRequest, listRequest, searchRequest, seekRequest } from "../../domain/read/request.ts"
+import type { GetRequest, ListRequest } from "../../domain/read/request.ts"
+import { fitsIn } from "../../domain/value/bytes.ts"
+import type { Cell, Row } from "../../domain/value/kind.ts"
+import type { RecordsError } from "../../ports/records.ts"
+import { readJson } from "../ground/body.ts"
+import { json } from "../ground/call.ts"
+import type { Call, Reply } from "../ground/call.ts"
+import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import type { Checks, Core } from "../ground/core.ts"
+import { counting, countRows, estimateCap, recallRows, rememberRows } from "../ground/estimate.ts"
+import { allWarnings, guardPlan, queryKey } from "../ground/guard.ts"
+import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
+import { clockOf, during, phase } from "../ground/timing.ts"
+import type { RequestFiber } from "../ground/timing.ts"
+import { checkExpand, expandFields, expandRows } from "./expand.ts"
+import type { Expansion } from "./expand.ts"
+import { present } from "./page.ts"
+import { planSeek } from "./seek.ts"
+
+/** `GET /{resource}` (spec 1, Endpoints): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
+export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
+    (plan, fiber) => answerList(fiber, core, call, plan, () => list(core, call, resource))
+  )
+
+/** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
+export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      planned(fiber, core, call, resource, () =>
+        call.query.length > 0
+          ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
+          : Result.flatMap(readJson(body), searchRequest)),
+    (plan, fiber) => answerList(fiber, core, call, plan, () => search(core, call, resource, body))
+  )
+
+/** A list request whose texts have been checked against the caller's model. */
+export interface Checked {
+  readonly access: Access
+  readonly shape: ListShape
+  readonly key: string
+  readonly expansion: Expansion
+  /** The caller's own filter. */
+  readonly filter: FilterTree
+}
+
+/** Checks a list's parameters; `permissions: false` leaves them out of its items. */
+export const checkList = function*(
+  core: Core,
+  call: Call,
+  access: Access,
+  request: ListRequest,
+  permissions = core.options.rowPermissions(access.model.name)
+): Checks<Checked> {
+  yield* checkShowDeleted(access.model, request.showDeleted)
+  const filter = yield* checkFilter(access.restricted, request.filter)
+  const order = yield* checkOrder(access.restricted, request.orderBy)
+  const fields = yield* checkFields(access.restricted, request.fields)
+  const expansion = yield* checkExpand(call, access, request.expand)
+  const shape = listShape(access, {
+    filterText: request.filter,
+    orderText: request.orderBy,
+    filter,
+    order,
+    fields: request.fields,
+    shown: { fields, permissions: permissions ? "row" : "none" },
+    showDeleted: request.showDeleted,
+    limit: request.pageSize + 1,
+    more: expandFields(expansion)
+  }, core.items)
+  return {
+    access,
+    shape,
+    key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
+    expansion,
+    filter
+  }
+}
+
+/** A checked list request, and where its page begins. */
+interface ListPlan extends Checked {
+  readonly request: ListRequest
+  /** The context that the page tokens of this request are sealed to. */
+  readonly context: string
+  readonly position: PagePosition | null
+}
+
+const planList = function*(core: Core, call: Call, access: Access, request: ListRequest): Checks<ListPlan> {
+  const checked = yield* checkList(core, call, access, request)
+  const context = pageContext(call.caller, access.model.name, request, checked.shape.order)
+  return {
+    ...checked,
+    request,
+    context,
+    position: yield* openPosition(core, context, request.pageToken, checked.shape)
+  }
+}
+
+const planned = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  resource: string,
+  parse: () => Result.Result<ListRequest, Problem>
+): Result.Result<ListPlan, Problem> =>
+  Result.flatMap(
+    during(fiber, "list.access", () => permitted(call, resource, "read")),
+    (access) =>
+      Result.flatMap(
+        during(fiber, "list.parse", parse),
+        (request) => during(fiber, "list.plan", () => Result.gen(() => planList(core, call, access, request)))
+      )
+  )
+
+const openPosition = (
+  core: Core,
+  context: string,
+  token: string,
+  shape: ListShape
+): Result.Result<PagePosition | null, Problem> => {
+  if (token === "") return Result.succeed(null)
+  const text = core.seal.open(context, token)
+  const position = text === null ? null : readPosition(text, shape.order.length)
+  return position === null
+    ? Result.fail(invalidParameter("page_token", "The page token does not belong to this request."))
+    : Result.succeed(position)
+}
+
+/** The cells a row has for the keys of the order: the position of a token. */
+export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
+  shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
+
+const answerList = Effect.fnUntraced(function*(
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  { access, context, expansion, filter, key, position, request, shape }: ListPlan,
+  again: () => Effect.Effect<Reply, Problem>
+): Effect.fn.Return<Reply, Problem> {
+  const clock = clockOf(fiber)
+  const bindings = bindingsAt(clock, call.caller)
+  const first: PagePlan = { shape: shape.page, bindings }
+  const count = { model: access.model, where: shape.page.where, bindings }
+  let warning = yield* guardPlan(core, access, key, first, filter)
+  if (request.exactCount) {
+    const counted = yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)
+    warning = allWarnings([warning, counted])
+  }
+  const backward = position?.direction === "before"
+  const plan: PagePlan = position === null
+    ? first
+    : backward
+    ? { ...first, before: position.cells }
+    : { ...first, after: position.cells }
+
+  const roles = rolesKey(call.caller)
+  const known = position?.estimate?.roles === roles
+    ? position.estimate.size
+    : request.exactCount
+    ? null
+    : recallRows(core, clock, access, key)
+  // When the planner expects few rows, they are counted while the page is read.
+  const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
+  const asked: Asked = { access, key, plan, count, exact: request.exactCount }
+  const read = few ? readCounted(core, asked) : readPage(core, asked, known)
+  const refused = filteredProblem(filter)
+  const { cut = false, estimated, rows, total } = yield* phase(
+    fiber,
+    "list.execute",
+    Effect.catch(
+      read,
+      (error): Effect.Effect<Found, Problem> =>
+        error.reason._tag === "TooLarge" ? Effect.catch(readWithin(core, asked, known), refused) : refused(error)
+    )
+  )
+  const beyond = rows.length > request.pageSize
+  const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
+  // A count of rows that the caller just saw is better than an older estimate.
+  const [size, accuracy] = total !== null
+    ? [Math.min(Number(total), Number.MAX_SAFE_INTEGER), "exact"] as const
+    : position === null && !beyond && !cut
+    ? [page.length, "exact"] as const
+    : sizeOf(estimated, page.length)
+
+  // When the rows of a page are gone meanwhile, there is no position to continue from. The page in the other direction then begins with the
+  // first row, or ends with the last.
+  const token = (direction: "after" | "before", row: Row | undefined): string =>
+    core.seal.seal(
+      context,
+      writePosition({
+        direction,
+        bothWays: position?.bothWays ?? false,
+        cells: row === undefined ? [] : positionCells(shape, row),
+        // A lower bound is not repeated: by then the full count may be there.
+        estimate: accuracy === "counting" ? null : { size, roles }
+      })
+    )
+  const tail = (shown: readonly Row[], shortened: boolean): string => {
+    const more = beyond || cut || shortened
+    // A page that was read backwards always has a next page: the one that the walk came from.
+    const next = backward || more ? token("after", shown.at(-1)) : ""
+    const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
+    return `"next_page_token":"${next}"` +
+      (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
+      `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
+      (total === null ? "" : `,"total_size":${size}`)
+  }
+  const shown = { expansion, rows: page, backward, shape, tail, warning, again: Effect.suspend(again) }
+  return yield* present(fiber, core, shown, bindings)
+})
+
+/** How well the answered number of rows is known. While it is counted, it is a lower bound. */
+type Accuracy = "exact" | "estimate" | "counting"
+
+/** The number of rows to answer, from what was counted and from the rows of the page. */
+export const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
+  estimated === counting
+    ? [Math.max(estimateCap, shown), "counting"]
+    : estimated > estimateCap || shown > estimated
+    ? [Math.max(estimated, shown), "estimate"]
+    : [estimated, "exact"]
+
+/** A page, and the count that goes with it. */
+interface Asked {
+  readonly access: Access
+  /** A name for the query, under which judgements and counts are kept. */
+  readonly key: string
+  readonly plan: PagePlan
+  readonly count: Omit<CountPlan, "cap">
+  /** Whether the exact number is answered, too. */
+  readonly exact: boolean
+}
+
+/** Rows of a page, the exact number of all that pass where it was asked for, and what else is known of it. */
+interface Found {
+  readonly rows: readonly Row[]
+  readonly total: string | null
+  readonly estimated: number
+  /** Whether the page ends before its last row, as it would be too large. */
+  readonly cut?: boolean
+}
+
+type Read = Effect.Effect<Found, RecordsError>
+
+const together = { concurrency: "unbounded" } as const
+
+/** The page, and beside it the count where there is none yet. */
+const readPage = (
+  core: Core,
+  { access, count, exact, key, plan }: Asked,
+  known: number | null,
+  page: Effect.Effect<readonly Row[], RecordsError> = core.records.page(plan)
+): Read => {
+  if (exact) {
+    const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
+    return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
+  }
+  if (known !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: known }))
+  return Effect.map(
+    Effect.all([page, countRows(core, access, key, count)], together),
+    ([rows, estimated]) => ({ rows, total: null, estimated })
+  )
+}
+
+/** The same for a page that would be too large: as many of its rows as an answer may have. */
+const readWithin = (core: Core, asked: Asked, known: number | null): Read =>
+  Effect.suspend(() => {
+    let ended = false
+    const page = Effect.map(core.records.pageWithin(asked.plan, core.options.maxAnswerBytes), ({ cut, rows }) => {
+      ended = cut
+      return rows
+    })
+    return Effect.map(readPage(core, asked, known, page), (found) => ({ ...found, cut: ended }))
+  })
+
+/** Most rows, by the planner's estimate, that are all read to give a page and their count at once. */
+const fewRows = 2_000
+
+/**
+ * The first page and the count in one statement. When there are more rows than the planner thought, the count is a statement of its own.
+ */
+const readCounted = (core: Core, asked: Asked): Read =>
+  Effect.suspend(() => {
+    const { access, exact, key, plan } = asked
+    const written = core.estimates.written(access.model.name)
+    return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
+      const total = rows[0]?.at(-1) ?? "0"
+      const estimated = Number(total)
+      return estimated > estimateCap
+        ? readPage(core, asked, null)
+        : Effect.as(rememberRows(core, key, estimated, written), { rows, total: exact ? total : null, estimated })
+    })
+  })
+
+/** `:seek`: the page at a row number. Its tokens continue from there in both directions. No other position is remembered. */
+export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(during(fiber, "seek.access", () => permitted(call, resource, "read")), (access) =>
+        Result.flatMap(
+          during(fiber, "seek.parse", () => seekRequest(call.query)),
+          (request) =>
+            Result.map(
+              during(fiber, "seek.plan", () => Result.gen(() => checkList(core, call, access, request))),
+              (checked) => ({ ...checked, request })
+            )
+        )),
+    (plan, fiber) => answerSeek(fiber, core, call, plan)
+  )
+
+const answerSeek = Effect.fnUntraced(
+  function*(
+    fiber: RequestFiber,
+    core: Core,
+    call: Call,
+    { access, expansion, filter, key, request, shape }: Checked & { readonly request: ListRequest }
+  ): Effect.fn.Return<Reply, Problem> {
+    const bindings = bindingsAt(clockOf(fiber), call.caller)
+    const offset = Number(request.position)
+    const first: PagePlan = { shape: shape.page, bindings }
+    const warning = yield* guardPlan(core, access, key, first, filter)
+    const refused = filteredProblem(filter)
+    const read = (plan: PagePlan) =>
+      phase(
+        fiber,
+        "seek.execute",
+        Effect.catch(
+          Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
+          (error) =>
+            error.reason._tag === "TooLarge"
+              ? Effect.catch(core.records.pageWithin(plan, core.options.maxAnswerBytes), refused)
+              : refused(error)
+        )
+      )
+    const found = yield* read(yield* Effect.catch(planSeek(core, key, first, offset), refused))
+    let rows = found.rows.slice(0, request.pageSize)
+    let atStart = offset === 0
+    let atEnd = found.rows.length <= request.pageSize && !found.cut
+    let backward = false
+    if (rows.length === 0 && offset > 0) {
+      // Beyond the end: the last page, read from the end backwards.
+      const last = yield* read({ ...first, before: [] })
+      atStart = last.rows.length <= request.pageSize && !last.cut
+      rows = last.rows.slice(-request.pageSize)
+      backward = true
+      atEnd = true
+    }
+    const context = pageContext(call.caller, access.model.name, request, shape.order)
+    const token = (direction: "after" | "before", row: Row | undefined): string =>
+      row === undefined
+        ? ""
+        : core.seal.seal(
+          context,
+          writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: null })
+        )
+    const tail = (shown: readonly Row[], shortened: boolean): string => {
+      const next = atEnd && (backward || !shortened) ? "" : token("after", shown.at(-1))
+      const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
+      return `"next_page_token":"${next}","prev_page_token":"${previous}"`
+    }
+    const again = Effect.suspend(() => seek(core, call, access.model.name))
+    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning, again }, bindings)
+  }
+)
+
+/** What a get reads. */
+interface GetPlan {
+  readonly key: readonly string[]
+  readonly shape: ListShape
+  readonly expansion: Expansion
+}
+
+interface GetTarget {
+  readonly access: Access
+  readonly request: GetRequest
+  readonly key: readonly string[]
+}
+
+const parseGet = (call: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
+  Result.flatMap(getRequest(call.query), (request) =>
+    Result.flatMap(
+      checkShowDeleted(access.model, request.showDeleted),
+      () => Result.map(readKey(access.model, segment), (key) => ({ access, request, key }))
+    ))
+
+const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> =>
+  Result.flatMap(
+    checkFields(access.restricted, request.fields),
+    (fields) =>
+      Result.map(checkExpand(call, access, request.expand), (expansion) => {
+        const shape = listShape(access, {
+          filterText: "",
+          orderText: "",
+          filter: keyCondition(access.model),
+          order: [],
+          fields: request.fields,
+          shown: { fields, permissions: "full" },
+          showDeleted: request.showDeleted,
+          limit: 1,
+          more: expandFields(expansion)
+        }, core.items)
+        return { key, shape, expansion }
+      })
+  )
+
+/** `GET /{resource}/{key}`: one record with its ETag, or 304 for a client that holds it. */
+export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
+        Result.flatMap(
+          during(fiber, "get.parse", () => parseGet(call, access, segment)),
+          (target) => during(fiber, "get.plan", () => planGet(core, call, target))
+        )),
+    ({ expansion, key, shape }, fiber) => {
+      const bindings = bindingsAt(clockOf(fiber), call.caller, key)
+      const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+      return Effect.flatMap(
+        phase(fiber, "get.execute", page),
+        (rows) => presentOne(core, call, shape, expansion, rows, bindings, () => get(core, call, resource, segment))
+      )
+    }
+  )
+
+const presentOne = (
+  core: Core,
+  call: Call,
+  shape: ListShape,
+  expansion: Expansion,
+  rows: readonly Row[],
+  bindings: Bindings,
+  again: () => Effect.Effect<Reply, Problem>
+): Effect.Effect<Reply, Problem> => {
+  const row = rows[0]
+  if (row === undefined) return Effect.fail(notFound())
+  const { etag, open } = shape.write(row, bindings)
+  if (leftOut(shape.layout)) return Effect.suspend(again)
+  // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
+  if (expansion.length > 0) {
+    return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {
+      const text = `${open},"expand":${membersOf(0)}}`
+      return fitsIn(text, core.options.maxAnswerBytes)
+        ? Effect.succeed(json(200, text, { etag, "cache-control": "no-store", ...allWarnings(warnings) }))
+        : Effect.fail(answerTooLarge("Ask for fewer fields or relations."))
+    })
+  }
+  return isHeld(call.header("if-none-match"), etag)
+    ? Effect.succeed({ status: 304, headers: { etag }, body: null })
+    : fitsIn(open, core.options.maxAnswerBytes)
+    // A browser would show its own copy again after a 304, with links that have ended.
+    ? Effect.succeed(json(200, `${open}}`, shape.ending ? { etag, "cache-control": "no-store" } : { etag }))
+    : Effect.fail(answerTooLarge("Ask for fewer fields."))
+}

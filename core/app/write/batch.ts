@@ -1,0 +1,497 @@
+/**
+ * `:batchWrite`: operations in order inside one transaction, each through the write pipeline. Consecutive creates of one resource go to the
+ * database together where the result is the same. When such a group fails, the batch runs again one by one, so that the failing operation is
+ * named.
+ *
+ * A batch is bounded as a whole: the records that it reads, writes and copies (`maxBatchBytes`), its answer (`maxAnswerBytes`), and its time. Of
+ * a record it keeps only what the answer and later operations need. Existing rows are locked in the order of their keys before the first
+ * operation.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Access } from "../../domain/access/access.ts"
+import { allOf, always } from "../../domain/filter/tree.ts"
+import type { Bindings } from "../../domain/filter/tree.ts"
+import type { Field } from "../../domain/model/model.ts"
+import { invalidParameter, Problem, problem } from "../../domain/problem.ts"
+import { keyed, readKey, writeKey } from "../../domain/read/key.ts"
+import { visibleRows } from "../../domain/read/list.ts"
+import { rowBytes } from "../../domain/value/bytes.ts"
+import type { Cell, Json } from "../../domain/value/kind.ts"
+import {
+  inOperation,
+  isReference,
+  readBatch,
+  referencedNames,
+  referredFields,
+  resolveData,
+  resolveKey
+} from "../../domain/write/batch.ts"
+import type { BatchOperation, Referenced } from "../../domain/write/batch.ts"
+import { uploadsIn } from "../../domain/write/file.ts"
+import type { GivenUpload } from "../../domain/write/file.ts"
+import { returnPreference } from "../../domain/write/precondition.ts"
+import { RecordsError } from "../../ports/records.ts"
+import type { RecordsTransaction } from "../../ports/records.ts"
+import { readJson } from "../ground/body.ts"
+import type { Call, Reply } from "../ground/call.ts"
+import { json } from "../ground/call.ts"
+import { permitted, pipeline } from "../ground/core.ts"
+import type { Core } from "../ground/core.ts"
+import { OperationDefect, writeProblem } from "../ground/refusal.ts"
+import { clockOf, during } from "../ground/timing.ts"
+import { foresee, Prepared, ticketsOf } from "./attach.ts"
+import { Budget } from "./budget.ts"
+import { createMany, execute } from "./execute.ts"
+import type { Written } from "./execute.ts"
+import { cells, prepareCreate, prepareUpdate } from "./intent.ts"
+import type { CreateWrite } from "./intent.ts"
+import { isRefusedValue } from "./judge.ts"
+import { reorder } from "./reorder.ts"
+import { answerWrite, preferenceApplied } from "./single.ts"
+import type { Outcome } from "./single.ts"
+import { traceOf, writtenRecord } from "./transaction.ts"
+import type { Trace } from "./transaction.ts"
+
+/** A group of creates failed: which of them is found by running one by one. */
+class GroupFailed {
+  readonly _tag = "GroupFailed"
+}
+
+type Create = BatchOperation & { op: "create" }
+
+/** A create that waits for others of its kind. */
+interface Pending {
+  readonly index: number
+  readonly operation: Create
+  readonly write: CreateWrite
+}
+
+/** The state of one run of a batch. */
+interface Run {
+  readonly core: Core
+  readonly call: Call
+  readonly tx: RecordsTransaction
+  readonly bindings: Bindings
+  readonly grouped: boolean
+  readonly minimal: boolean
+  readonly rehearses: boolean
+  readonly budget: Budget
+  /** Which fields of which named records the operations refer to. */
+  readonly referred: ReadonlyMap<string, ReadonlySet<string>>
+  readonly references: Map<string, Referenced>
+  pending: Pending[]
+  /** Bytes of the values that wait. */
+  waiting: number
+  /** What a failure is of; null where it is no single operation's. */
+  underWay: { readonly index: number; readonly operation: BatchOperation } | null
+  readonly written: Trace[]
+  /** The answer's entry for each operation, as JSON. */
+  readonly results: string[]
+}
+
+type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
+type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
+
+/** A batch has as long as this many statements may take. */
+const statementsOfTime = 4
+
+const outOfTime = (): Problem =>
+  problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
+
+/** `POST :batchWrite`: all operations or none; a failure names its operation. */
+export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
+    (operations, fiber) => {
+      const preference = returnPreference(call.header("prefer"))
+      const clock = clockOf(fiber)
+      const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+      const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+      // Around the operations and not around the commit: a batch that was committed must not be called late.
+      const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
+        Effect.suspend(() =>
+          Effect.timeoutOrElse(work, {
+            duration: Math.max(1, deadline - milliseconds()),
+            orElse: () => Effect.fail(outOfTime())
+          })
+        )
+      const referred = referredFields(operations)
+      const attempt = (grouped: boolean) => {
+        let last: Run | undefined
+        const answer = answerWrite(
+          fiber,
+          core,
+          call,
+          body,
+          (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+            const minimal = preference === "minimal"
+            const run: Run = last = {
+              core,
+              call,
+              tx,
+              bindings,
+              grouped,
+              minimal,
+              rehearses,
+              budget: new Budget(core.options),
+              referred,
+              references: new Map(),
+              pending: [],
+              waiting: 0,
+              underWay: null,
+              written: [],
+              results: []
+            }
+            return Effect.map(inTime(runOperations(run, operations)), () => ({
+              reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
+              written: run.written
+            }))
+          }
+        )
+        return Effect.catchCause(
+          Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
+          (cause) => Effect.failCause(defectNamed(cause, last))
+        )
+      }
+      const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+        const uploads = uploadsOf(core, call, operations)
+        // One alone is asked for when its operation takes it.
+        return core.files === null || uploads.length < 2
+          ? work
+          : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
+      }
+      // Hooks see every write as it happens, so that nothing is grouped where there are any.
+      const ungrouped = Effect.catch(
+        attempt(false),
+        (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
+      )
+      return foreseen(
+        core.options.writeHooks.length > 0
+          ? ungrouped
+          : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+      )
+    }
+  )
+
+/** The uploads that operations attach, as far as the caller may write at all. */
+const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]): readonly GivenUpload[] => {
+  const tickets = ticketsOf(core)
+  if (tickets === null) return []
+  return operations.flatMap((operation) => {
+    if (operation.op !== "create" && operation.op !== "update") return []
+    const access = permitted(call, operation.resource, operation.op)
+    return Result.isFailure(access) ? [] : uploadsIn(access.success, operation.data, operation.op, tickets)
+  })
+}
+
+const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
+  yield* lockNamed(run, operations)
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index]!
+    if (operation.op === "create") yield* queue(run, index, operation)
+    else {
+      yield* flush(run)
+      run.underWay = { index, operation }
+      yield* runOne(run, index, operation)
+    }
+  }
+  yield* flush(run)
+  run.underWay = null
+})
+
+/** Adds to a failure which operation it is of: the one that was under way when the last try ended. */
+const named = (error: Problem, run: Run | undefined): Problem => {
+  if (run === undefined || run.underWay === null) return error
+  const { index, operation: { op, resource } } = run.underWay
+  return inOperation(error, index, op, resource)
+}
+
+/** The same for a defect, such as a hook that throws. Where several things went wrong at once, it is no single operation's. */
+const defectNamed = <E>(cause: Cause.Cause<E>, run: Run | undefined): Cause.Cause<E> => {
+  const [only] = cause.reasons
+  if (run === undefined || run.underWay === null || cause.reasons.length !== 1 || !Cause.isDieReason(only!)) {
+    return cause
+  }
+  const { index, operation: { op, resource } } = run.underWay
+  return Cause.die(new OperationDefect(only.defect, { operation: index, op, resource }))
+}
+
+// -------------------------------------------------------------------------------------------------------------------- locks
+
+/** Rows of one resource that a batch names by key. */
+interface Named {
+  readonly access: Access
+  readonly keys: Map<string, readonly string[]>
+}
+
+/** Nothing to refer to. */
+export const noReferences: ReadonlyMap<string, Referenced> = new Map()
+
+/** The rows that updates, deletes and reorders name, by resource. What an operation has against its key or access it says in its turn. */
+const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
+  const found = new Map<string, Named>()
+  for (const operation of operations) {
+    if (operation.op === "create") continue
+    const { op, resource } = operation
+    const access = permitted(run.call, resource, op === "delete" ? "delete" : "update")
+    if (Result.isFailure(access)) continue
+    const { model } = access.success
+    let named = found.get(model.name)
+    if (named === undefined) found.set(model.name, named = { access: access.success, keys: new Map() })
+    for (const key of op === "reorder" ? operation.keys : [operation.key]) {
+      const parts = resolveKey(model, noReferences, key)
+      if (Result.isSuccess(parts)) named.keys.set(writeKey(parts.success), parts.success)
+    }
+  }
+  const place = ({ access: { model } }: Named) => `${model.schema ?? ""}.${model.table} ${model.name}`
+  return [...found.values()].sort((a, b) => place(a) < place(b) ? -1 : 1)
+}
+
+/** Most values of one statement's keys: the driver takes 32,767 parameters, and rules need some. */
+const mostKeyParts = 30_000
+
+/**
+ * Locks what the batch will change in the order of keys, whatever the order of its operations. So batches that have rows in common wait for each
+ * other and do not deadlock. One row alone is locked when its turn comes.
+ */
+const lockNamed = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
+  const rows = namedRows(run, operations)
+  if (rows.reduce((sum, { keys }) => sum + keys.size, 0) < 2) return
+  for (const { access, keys } of rows) {
+    const { model } = access
+    const all = [...keys.values()]
+    const most = Math.floor(mostKeyParts / model.key.length)
+    for (let i = 0; i < all.length; i += most) {
+      const where = allOf([keyed(model, all.slice(i, i + most)), visibleRows(access, always, false)])
+      yield* run.tx.lockAll({ model, where, bindings: run.bindings })
+    }
+  }
+})
+
+// ------------------------------------------------------------------------------------------------------------------ creates
+
+/** Lets a create wait for others of its kind, after those whose records it refers to. */
+const queue = (run: Run, index: number, operation: Create): Step<void> =>
+  refersToPending(run, operation.data)
+    ? Effect.flatMap(flush(run), () => enqueue(run, index, operation))
+    : enqueue(run, index, operation)
+
+const refersToPending = ({ pending }: Run, data: Json): boolean => {
+  if (!pending.some(({ operation }) => operation.ref !== null)) return false
+  const names = referencedNames(data)
+  return pending.some(({ operation: { ref } }) => ref !== null && names.includes(ref))
+}
+
+const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
+  const write = prepare(run, operation)
+  // Those before it come first with their own failures, as they would one by one.
+  if (Result.isFailure(write)) {
+    return Effect.andThen(
+      flush(run),
+      Effect.suspend(() => {
+        run.underWay = { index, operation }
+        return Effect.fail(write.failure)
+      })
+    )
+  }
+  const item: Pending = { index, operation, write: write.success }
+  const [first] = run.pending
+  const size = rowBytes(item.write.values.values())
+  const together = run.grouped && run.waiting + size <= mostWaiting && first !== undefined &&
+    sameShape(first.write, item.write) && !awaited(run, item.write)
+  const wait = () => {
+    run.waiting += size
+    run.pending.push(item)
+  }
+  if (first !== undefined && !together) return Effect.map(flush(run), wait)
+  wait()
+  return Effect.void
+}
+
+/** Most bytes of the values of one statement: while it is sent they are in memory several times. */
+const mostWaiting = 4 * 1024 * 1024
+
+const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<CreateWrite, Problem> => {
+  const access = permitted(run.call, resource, "create")
+  if (Result.isFailure(access)) return Result.fail(access.failure)
+  const resolved = resolveData(access.success.restricted, run.references, data)
+  if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
+  const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
+  if (Result.isFailure(write)) return write
+  if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
+    return Result.fail(invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`))
+  }
+  return Result.map(run.budget.spend(write.success.values.values()), () => write.success)
+}
+
+/** Whether two creates can go into one statement: same access, same fields given. */
+export const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
+  if (a.access.model !== b.access.model || a.access.decisions.create !== b.access.decisions.create) return false
+  if (a.values.size !== b.values.size) return false
+  for (const field of a.values.keys()) if (!b.values.has(field)) return false
+  return true
+}
+
+/** Whether a record that waits points at the one that is created here: it came too early, and in one statement with it would find it. */
+const awaited = ({ pending }: Run, { access: { model }, values }: CreateWrite): boolean => {
+  const key = values.get(model.key[0]!) ?? null
+  return key !== null &&
+    model.fields.some((field) =>
+      field.relation === model.name && pending.some(({ write }) => write.values.get(field) === key)
+    )
+}
+
+/** Writes the creates that wait. */
+const flush = (run: Run): Step<void> =>
+  Effect.suspend((): Step<void> => {
+    const { bindings, core, pending, references, tx } = run
+    const [first] = pending
+    if (first === undefined) return Effect.void
+    run.pending = []
+    run.waiting = 0
+    run.underWay = pending.length === 1 ? first : null
+    const created = createMany(core, tx, pending.map((item) => item.write), bindings)
+    return Effect.matchEffect(created, {
+      onSuccess: (rows): Step<void> => {
+        for (let i = 0; i < rows.length; i++) {
+          const item = pending[i]!
+          const { index, operation: { ref } } = item
+          if (ref !== null) references.set(ref, referenced(run, ref, rows[i]!))
+          const noted = note(run, index, rows[i]!)
+          if (Result.isFailure(noted)) {
+            run.underWay = item
+            return Effect.fail(noted.failure)
+          }
+        }
+        return Effect.void
+      },
+      onFailure: (error): Step<void> =>
+        pending.length > 1
+          ? Effect.fail(isOwnFailure(error) ? new GroupFailed() : error)
+          : refusedIn(first.write.access, "create")(error)
+    })
+  })
+
+/** Whether a failure of several creates at once is one that a single of them may not have: each has the time of a statement for itself. */
+const isOwnFailure = (error: Problem | RecordsError): boolean =>
+  error instanceof Problem || isRefusedValue(error) || error.reason._tag === "Timeout"
+
+// ------------------------------------------------------------------------------------------------------------------- others
+
+const runOne = Effect.fnUntraced(function*(
+  run: Run,
+  index: number,
+  operation: Exclude<BatchOperation, Create>
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  const { op, resource } = operation
+  const access = yield* Effect.fromResult(permitted(run.call, resource, op === "delete" ? "delete" : "update"))
+  if (op === "reorder") return yield* runReorder(run, index, access, operation)
+  const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
+  const midway = run.written.length > 0
+  if (op === "delete") {
+    const write = { op, access, key, precondition: operation.etag, midway } as const
+    const removed = yield* Effect.catch(execute(core, tx, write, bindings), refusedIn(access, op))
+    return yield* Effect.fromResult(note(run, index, removed))
+  }
+  const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
+  const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag, ticketsOf(core)))
+  yield* Effect.fromResult(run.budget.spend(write.values.values()))
+  const updated = yield* Effect.catch(execute(core, tx, { ...write, midway }, bindings), refusedIn(access, op))
+  yield* Effect.fromResult(note(run, index, updated))
+})
+
+/** What the database has against the values of one operation; other failures are the batch's. */
+const refusedIn =
+  (access: Access, op: "create" | "update" | "delete") =>
+  (error: Problem | RecordsError): Effect.Effect<never, Problem | RecordsError> =>
+    error instanceof RecordsError && isRefusedValue(error) ? writeProblem(access, op)(error) : Effect.fail(error)
+
+const runReorder = Effect.fnUntraced(function*(
+  run: Run,
+  index: number,
+  access: Access,
+  { etags, field, keys }: BatchOperation & { op: "reorder" }
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  const held = new Map<string, Json>()
+  for (const [text, etag] of Object.entries(etags)) {
+    const key = readKey(access.model, text)
+    const own = Result.isSuccess(key) ? writeKey(key.success) : text
+    // Keys have many forms ("05", "%35"); the record's own goes before the others.
+    if (own === text || !held.has(own)) held.set(own, etag)
+  }
+  const parts: Array<readonly string[]> = []
+  for (const key of keys) {
+    const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
+    parts.push(resolved)
+    // The client cannot know the version of what this very batch created, and nobody else can have changed it.
+    if (isReference(key) && !held.has(writeKey(resolved))) held.set(writeKey(resolved), "*")
+  }
+  const { budget } = run
+  const spend = (row: readonly Cell[]) => budget.spend(row)
+  const request = { field, keys: parts, etags: held, midway: run.written.length > 0, spend }
+  const written = yield* reorder(core, tx, access, request, bindings)
+  const records = written.map((item) => {
+    keep(run, item)
+    const { etag } = writtenRecord(core, item, bindings, run.rehearses)
+    return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
+  })
+  yield* Effect.fromResult(answer(run, index, `{"records":[${records.join(",")}]}`))
+})
+
+// ------------------------------------------------------------------------------------------------------------------ results
+
+/** A record as operations refer to it: its key, and the fields that one of them names. */
+const referenced = (run: Run, name: string, { access, key, row, visible }: Written): Referenced => {
+  const { restricted } = access
+  const kept = new Map<Field, Cell>()
+  for (const field of run.referred.get(name) ?? []) {
+    const named = restricted.byName.get(field)
+    if (named !== undefined) kept.set(named, cells(row)(named))
+  }
+  return { restricted, key, visible, cellOf: (field) => kept.get(field) ?? null }
+}
+
+/** Remembers a write for after the commit; references to its record see it as it is now. */
+const keep = (run: Run, written: Written): void => {
+  run.written.push(traceOf(written))
+  for (const [name, { key, restricted, visible }] of run.references) {
+    if (restricted.model !== written.access.model || key.some((cell, i) => cell !== written.key[i])) continue
+    run.references.set(name, { ...referenced(run, name, written), visible })
+  }
+}
+
+type Noted = Result.Result<void, Problem>
+
+/** Notes what a write did, what it cost, and what the batch answers for it. */
+const note = (run: Run, index: number, written: Written): Noted => {
+  if (written.op !== "create") keep(run, written)
+  else run.written.push(traceOf(written))
+  return Result.flatMap(
+    spent(run, written),
+    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written))
+  )
+}
+
+/** Counts the record as it was read and as it was written, and the version that was kept of it. */
+const spent = ({ budget }: Run, { access, before, changed, row }: Written): Noted => {
+  const read = before === null || before === row ? budget.spend(row) : budget.spend([...before, ...row])
+  return Result.isSuccess(read) && changed && access.model.history !== null ? budget.spend(row) : read
+}
+
+const answer = (run: Run, index: number, result: string): Noted => {
+  run.results[index] = result
+  return run.budget.answer(result)
+}
+
+const writtenResult = (run: Run, written: Written): string => {
+  // What the caller cannot read is not shown to its creator either.
+  if (!written.visible) return "{}"
+  const { etag, json: record } = writtenRecord(run.core, written, run.bindings, run.rehearses)
+  const tag = `"etag":${JSON.stringify(etag)}`
+  return run.minimal ? `{${tag}}` : `{"record":${record},${tag}}`
+}
