@@ -23,7 +23,8 @@ interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   readonly onOver: Renewal
 }
 
-const FileLink = ({ onOver, ...rest }: LinkProps): ReactNode => {
+/** A link to a file. */
+export const FileLink = ({ onOver, ...rest }: LinkProps): ReactNode => {
   const { href } = rest
   const link = useRef<HTMLAnchorElement>(null)
   /** Set from a click on a link that has ended until the new one is followed. */
@@ -49,30 +50,60 @@ const FileLink = ({ onOver, ...rest }: LinkProps): ReactNode => {
   )
 }
 
+interface FileProps {
+  readonly file: FileValue
+  readonly onOver: Renewal
+  /** The name of a file among others. Its links are small then, and are named after it. */
+  readonly of?: string
+}
+
+const labelled = (text: string, of: string | undefined): string => of === undefined ? text : `${text}: ${of}`
+
 /** Nothing for a file that is not there, or no part of its record yet. Files elsewhere answer as they like, so they cannot be saved from here. */
-export const FileLinks = (
-  { file, onOver }: { readonly file: FileValue; readonly onOver: Renewal }
-): ReactNode => {
+export const SaveLink = ({ file, of, onOver }: FileProps): ReactNode => {
   const { t } = useLocale()
-  const { uri, url } = file
-  const saved = fileUrl(file, null, { download: true })
-  if (url === undefined || saved === null || url.startsWith("blob:")) return null
+  const url = fileUrl(file, null, { download: true })
+  if (url === null || url === file.uri || url.startsWith("blob:")) return null
+  const label = labelled(t.file.download, of)
+  return (
+    <FileLink
+      className={of === undefined ? "btn bare" : "btn quiet bare"}
+      href={url}
+      aria-label={label}
+      title={label}
+      onOver={onOver}
+    >
+      <Download className="icon" aria-hidden="true" />
+    </FileLink>
+  )
+}
+
+/** Both links, where there is a file to open. */
+export const FileLinks = (props: FileProps): ReactNode => {
+  const { t } = useLocale()
+  const { file: { url }, of, onOver } = props
+  if (url === undefined || url.startsWith("blob:")) return null
   return (
     <>
-      <FileLink className="btn" href={url} target="_blank" onOver={onOver}>
-        <ExternalLink className="icon" aria-hidden="true" /> {t.file.open}
-      </FileLink>
-      {saved !== uri && (
-        <FileLink
-          className="btn bare"
-          href={saved}
-          aria-label={t.file.download}
-          title={t.file.download}
-          onOver={onOver}
-        >
-          <Download className="icon" aria-hidden="true" />
-        </FileLink>
-      )}
+      {of === undefined
+        ? (
+          <FileLink className="btn" href={url} target="_blank" onOver={onOver}>
+            <ExternalLink className="icon" aria-hidden="true" /> {t.file.open}
+          </FileLink>
+        )
+        : (
+          <FileLink
+            className="btn quiet bare"
+            href={url}
+            target="_blank"
+            aria-label={labelled(t.file.open, of)}
+            title={labelled(t.file.open, of)}
+            onOver={onOver}
+          >
+            <ExternalLink className="icon" aria-hidden="true" />
+          </FileLink>
+        )}
+      <SaveLink {...props} />
     </>
   )
 }

@@ -9,6 +9,8 @@ export interface InputProps {
   readonly field: MetaField
   /** The value in wire form, or the text that was typed last. */
   readonly value: unknown
+  /** The value that the record has, where there is one. */
+  readonly held?: unknown
   readonly onChange: (draft: Draft) => void
   readonly id?: string
   readonly label?: string | undefined

@@ -105,6 +105,7 @@ const Field = (
                 resource={resource}
                 field={field}
                 value={changed ? drafts[name]!.value : record[name]}
+                held={record[name]}
                 typed={drafts[name]?.text}
                 label={holdsFiles(field) ? fieldLabel(resource, name) : undefined}
                 invalid={problem !== undefined}
@@ -123,7 +124,7 @@ const Field = (
                 {record[name] === null || record[name] === undefined
                   ? <span className="dim">{t.field.empty}</span>
                   : field.kind === "files"
-                  ? <FilesShown value={record[name]} />
+                  ? <FilesShown value={record[name]} onExpired={onExpired} />
                   : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}
