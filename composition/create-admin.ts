@@ -40,6 +40,8 @@ import type { App } from "../core/app/app.ts"
 import type { Watching } from "../core/app/event/watch.ts"
 import { cleanup } from "../core/app/file/cleanup.ts"
 import type { CleanupResult } from "../core/app/file/cleanup.ts"
+import { deriveJob, deriveJobName } from "../core/app/file/derive-job.ts"
+import { deriveTargets } from "../core/app/file/derive.ts"
 import { download } from "../core/app/file/download.ts"
 import { makeForms } from "../core/app/form/form.ts"
 import type { Core, NamesOf, RecordCheck } from "../core/app/ground/core.ts"
@@ -673,6 +675,11 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     if (whole.tasks !== undefined) {
       const job = taskJob(taskingOn(foundation, compiled, whole.tasks))
       all.set(job.name, job)
+    }
+    const { core } = foundation
+    if (core.files !== null && needsQueue(compiled) && deriveTargets(core).length > 0) {
+      const wake = (): void => jobs.workers()?.wake(deriveJobName)
+      all.set(deriveJobName, deriveJob({ core, files: core.files, queue: jobs.queue, wake }))
     }
     for (const [name, check] of events.checks) checks.set(name, check)
     const workers = startingOnce(compiled, jobs, events)

@@ -15,6 +15,7 @@ import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { Breaker } from "../core/domain/file/breaker.ts"
+import { defaultLinkLifetime } from "../core/domain/file/link.ts"
 import { defaultRetention, providerVariable } from "../core/domain/file/provider.ts"
 import type { Provider } from "../core/domain/file/provider.ts"
 import { Quota } from "../core/domain/file/quota.ts"
@@ -129,6 +130,7 @@ export const makeFiles = (
       public: provider.public,
       publicUrl,
       prefix: place.of === "s3" ? place.prefix : "",
+      linkLifetime: provider.linkLifetime ?? defaultLinkLifetime,
       retention: provider.retention ?? settings.retention ?? files.retention ?? defaultRetention(provider.public),
       quota: new Quota({ maxBytes, maxFiles }),
       breaker: new Breaker()

@@ -241,10 +241,11 @@ export abstract class Reader implements RecordsReader {
     const [from, text] = field.kind === "list"
       ? [`${tableOf(model)} t, unnest(t.${column}) element`, "element"]
       : [tableOf(model), column]
-    const plain = `split_part(${text}::text, '?', 1)`
+    const whole = `${text}::text`
+    const plain = `split_part(${whole}, '?', 1)`
     return Effect.map(
       this.run(
-        `select distinct ${plain} from ${from} where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
+        `select distinct ${whole} from ${from} where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
         [JSON.stringify(texts)],
         once
       ),

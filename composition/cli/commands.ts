@@ -408,9 +408,27 @@ const filesCopy = Command.make("copy", {
   Command.withDescription("Copy a provider's files to another place, checked by size and hash; may be run again")
 )
 
+const filesDerive = Command.make("derive", {
+  ...project,
+  ...json,
+  field: Argument.String("resource.field").pipe(
+    Argument.withDescription(
+      "The file field, such as products.image; without it all that make something of their files"
+    ),
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
+  ),
+  check: yesFlag("check", "Make nothing; count what is lacking, with exit code 1 where something is"),
+  background: yesFlag("background", "Leave it to the workers, as jobs of the queue that the project's jobs use")
+}, (flags) => run(async () => (await import("./derive.ts")).derive(flags))).pipe(
+  Command.withDescription(
+    "Make the variants, placeholders and derived values that files lack since their field declares them; may be run again"
+  )
+)
+
 const files = Command.make("files").pipe(
   Command.withDescription("Files that records hold"),
-  Command.withSubcommands([filesCleanup, filesCheck, filesCopy])
+  Command.withSubcommands([filesCleanup, filesCheck, filesCopy, filesDerive])
 )
 
 const token = Command.make("token", {

@@ -32,10 +32,11 @@ interface Printed {
   readonly json: boolean
 }
 
-/** Runs work on the project's core, whose files are there. */
-const withCore = async <A>(
+/** Runs work on the project's core, whose files are there. `log` takes lines about single files that fail. */
+export const withCore = async <A>(
   flags: ProjectFlags,
-  work: (core: Core, files: Files) => Effect.Effect<A, RecordsError | StorageError>
+  work: (core: Core, files: Files) => Effect.Effect<A, RecordsError | StorageError>,
+  log?: (line: string) => void
 ): Promise<A> => {
   const project = await loadProject(flags)
   return withDatabases(
@@ -48,6 +49,7 @@ const withCore = async <A>(
           records: makeRecords(postgres),
           secret: project.secret,
           fileSettings: fileSettingsOf(project.settings),
+          ...(log === undefined ? {} : { log }),
           ...(project.settings.files.secret === null ? {} : { filesSecret: project.settings.files.secret })
         })
         const { files } = core

@@ -17,7 +17,7 @@ import { loadProject, type Project, type ProjectFlags, withDatabases, withPool }
 
 type Flags = ProjectFlags & { readonly json: boolean }
 
-const ask = async <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => {
+export const ask = async <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => {
   const result = await Effect.runPromise(Effect.result(effect))
   if (Result.isSuccess(result)) return result.success
   const { cause, message, reason } = result.failure
@@ -26,7 +26,7 @@ const ask = async <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => {
   throw cause ?? result.failure
 }
 
-const withQueue = async (
+export const withQueue = async (
   flags: ProjectFlags,
   work: (queue: QueueService, project: Project) => Promise<void>
 ): Promise<void> => {

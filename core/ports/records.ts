@@ -82,8 +82,8 @@ export interface RecordsReader {
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
   /**
-   * Which of some texts a column of texts or of lists holds in any row, of any tenant and deleted or not, compared up to their first `?`: the files that
-   * are held.
+   * The texts in a column of texts or of lists in all rows, of any tenant and deleted or not, that are one of some texts up to their first `?`: the
+   * files that are held, each text once.
    */
   readonly holding: (question: {
     readonly model: Model

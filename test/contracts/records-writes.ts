@@ -89,20 +89,21 @@ export const writeSuite = (test: RecordsTest): void => {
         ]
         const held = yield* inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts }))
         expect(held.toSorted()).toEqual([
-          "private:1/a.pdf",
-          "private:1/gone.pdf",
+          "private:1/a.pdf?name=a.pdf&size=1",
+          "private:1/gone.pdf?name=g.pdf&size=1",
           "private:1/plain.pdf",
-          "private:2/b.pdf"
+          "private:2/b.pdf?name=b.pdf&size=1"
         ])
         expect(yield* inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts: [] }))).toEqual([])
       }
     )
 
     test(
-      "says which texts lists hold, and takes and gives lists as they are",
+      "gives the whole texts of lists that are asked for, and takes and gives lists as they are",
       function*({ inTransaction, store, stored }) {
         const odd = JSON.stringify(["private:1/a.pdf?name=x", "quote\" back\\ {,} NULL \u0001", "", "private:1/b.pdf"])
-        yield* store([{ marks: odd }, { marks: "[]" }, { marks: null }, { marks: "[null,\"c\"]" }])
+        const twice = JSON.stringify(["c", "private:1/a.pdf?name=y", "c"])
+        yield* store([{ marks: odd }, { marks: "[]" }, { marks: null }, { marks: "[null,\"c\"]" }, { marks: twice }])
         expect((yield* stored("1"))?.["marks"]).toBe(odd)
         expect((yield* stored("2"))?.["marks"]).toBe("[]")
         expect((yield* stored("3"))?.["marks"]).toBeNull()
@@ -110,11 +111,17 @@ export const writeSuite = (test: RecordsTest): void => {
         const texts = ["private:1/a.pdf", "private:1/b.pdf", "c", "NULL", "null", "private:1/a", "x"]
         const ask = (tx: Parameters<Parameters<typeof inTransaction>[0]>[0]) =>
           tx.holding({ model: things, field: f("marks"), texts })
-        expect((yield* inTransaction(ask)).toSorted()).toEqual(["c", "private:1/a.pdf", "private:1/b.pdf"])
+        expect((yield* inTransaction(ask)).toSorted()).toEqual([
+          "c",
+          "private:1/a.pdf?name=x",
+          "private:1/a.pdf?name=y",
+          "private:1/b.pdf"
+        ])
         const held = yield* inTransaction((tx) =>
           Effect.gen(function*() {
             yield* update(tx, "1", { marks: "[\"x\"]" })
             yield* update(tx, "4", { marks: null })
+            yield* update(tx, "5", { marks: "[]" })
             return yield* ask(tx)
           })
         )

@@ -135,10 +135,8 @@ export const makeReader = (
       Effect.map(begin("holding"), () => {
         const textsOf = (cell: Cell): readonly string[] =>
           cell === null ? [] : field.kind === "list" ? textsIn(cell) : [cell]
-        const held = new Set(
-          read(model).flatMap((row) => textsOf(row[field.index] ?? null)).map((text) => text.split("?", 1)[0])
-        )
-        return texts.filter((text) => held.has(text))
+        const values = read(model).flatMap((row) => textsOf(row[field.index] ?? null))
+        return [...new Set(values.filter((value) => texts.includes(value.split("?", 1)[0]!)))]
       }),
     aggregate: (plan) =>
       Effect.map(ready("aggregate", [plan.where]), () => {

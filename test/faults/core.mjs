@@ -275,9 +275,44 @@ export const faults = [
   {
     rule: "a link has five members and no more",
     file: "core/domain/file/link.ts",
-    old: "  if (query.length !== 5 || values.size !== 5) return null",
+    old: "  if (values.size !== query.length || query.length !== (asksDownload(query) ? 6 : 5)) return null",
     new: "  if (values.size < 5) return null",
     tests: ["core/domain/file/link.test.ts", "test/http/files"]
+  },
+  {
+    rule: "a kept link ends with its period",
+    file: "core/domain/file/shown.ts",
+    old: "now >= hit.from && now < hit.until",
+    new: "now >= hit.from",
+    tests: ["core/domain/file/shown.test.ts"]
+  },
+  {
+    rule: "no cache keeps a record whose links end",
+    file: "core/app/read/list.ts",
+    old: "shape.ending ? { etag, \"cache-control\": \"no-store\" } : { etag }",
+    new: "{ etag }",
+    tests: ["test/files/links.test.ts"]
+  },
+  {
+    rule: "a file that is derived is written only to a record that still holds it",
+    file: "core/app/file/derive.ts",
+    old: "before === null || before !== held.cell",
+    new: "before === null",
+    tests: ["test/files/derive.test.ts"]
+  },
+  {
+    rule: "no record lists a variant that a cleanup deletes",
+    file: "core/app/file/derive.ts",
+    old: "  if (variants.length > 0 && !(yield* claimFiles(files, tx, variants))) return \"left\"\n",
+    new: "",
+    tests: ["test/files/derive.test.ts"]
+  },
+  {
+    rule: "a variant that a record lists is not deleted by the entry that was written before it",
+    file: "core/domain/file/cleanup.ts",
+    old: "    : variants.filter((variant) => listed?.has(variant) !== true)",
+    new: "    : variants",
+    tests: ["core/domain/file/link.test.ts", "test/files/derive.test.ts"]
   },
   {
     rule: "a ticket belongs to its user",

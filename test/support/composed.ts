@@ -75,6 +75,7 @@ export interface TestService {
     path: string,
     headers?: { readonly [name: string]: string }
   ) => Promise<Answer>
+  readonly records: RecordsService
   /** The fake, on the fake backend. */
   readonly fake: FakeRecords | null
   /** The database, on PostgreSQL. */
@@ -247,6 +248,7 @@ export const startService = async (
     edge,
     call,
     get: (caller, path, headers) => call(caller, "GET", path, headers === undefined ? {} : { headers }),
+    records,
     fake,
     database,
     unhandled,

@@ -5,6 +5,7 @@ import { createClient, fileUrl, ProblemError } from "resource-admin/client"
 import type { UploadProgress } from "resource-admin/client"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
+import { presenter } from "../../web/client/file.ts"
 import { tus } from "../http/files/pieces.ts"
 import { admin, onStage } from "../http/files/stage.ts"
 import type { config } from "../http/files/stage.ts"
@@ -52,8 +53,51 @@ onStage("files through the client", (stage) => {
     expect(url).toMatch(/^http:\/\/service\.test\/api\/files\//)
     const answer = await makeFetch(stage().service.edge, Context.empty())(new Request(url))
     expect(await answer.text()).toBe("hello")
+    const saved = await makeFetch(stage().service.edge, Context.empty())(
+      new Request(fileUrl(paper.scan, "card", { download: true })!)
+    )
+    expect([saved.status, saved.headers.get("content-disposition")]).toEqual([200, "attachment; filename=\"note.txt\""])
     const cleared = await papers.update(paper.id, { scan: null }, { etag: paper.etag })
     expect(fileUrl(cleared.scan)).toBeNull()
+  })
+
+  it("are saved by an address of its own, unless they are elsewhere", async () => {
+    const download = { download: true }
+    expect(fileUrl({ uri: "public:_/a.png", url: "/api/files/public/_/a.png" }, null, download)).toBe(
+      "/api/files/public/_/a.png?download=1"
+    )
+    expect(fileUrl({ uri: "https://x.example/a.png", url: "https://x.example/a.png" }, "card", download)).toBe(
+      "https://x.example/a.png"
+    )
+    expect(fileUrl({ uri: "gone:_/a.png", missing: true }, null, download)).toBeNull()
+    expect(fileUrl(null, null, download)).toBeNull()
+  })
+
+  it("have absolute addresses in lists and in records that came with others, and nothing else changes", () => {
+    const present = presenter("https://shop.example/api")
+    const at = (path: string) => ({ uri: `private:${path}`, url: `/api/files/private/${path}?r=a&sig=s` })
+    const moved = (path: string) => ({ ...at(path), url: `https://shop.example${at(path).url}` })
+    const foreign = { uri: "https://x.example/a.png", url: "https://x.example/a.png" }
+    const json = { url: "/api/files/private/x", uri: 3 }
+    const variants = { card: { url: "/api/files/public/_/a.png.card.webp", type: "image/webp", width: 1, height: 1 } }
+    expect(present({
+      pages: [at("t/a.pdf"), foreign, null, "text", [at("t/n.pdf")]],
+      photo: { ...at("_/a.png"), variants, placeholder: null },
+      gone: { uri: "old:_/a", missing: true },
+      json,
+      expand: { parent: { scan: at("t/b.pdf") }, lines: [{ scan: at("t/c.pdf") }] }
+    })).toEqual({
+      pages: [moved("t/a.pdf"), foreign, null, "text", [at("t/n.pdf")]],
+      photo: {
+        ...moved("_/a.png"),
+        variants: { card: { ...variants.card, url: `https://shop.example${variants.card.url}` } },
+        placeholder: null
+      },
+      gone: { uri: "old:_/a", missing: true },
+      json,
+      expand: { parent: { scan: moved("t/b.pdf") }, lines: [{ scan: moved("t/c.pdf") }] }
+    })
+    expect(() => present("<html>")).toThrow("The answer is not the service's.")
   })
 
   it("are written and read as lists, each with an absolute address", async () => {

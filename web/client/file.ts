@@ -60,52 +60,50 @@ export interface FileValue {
   readonly missing?: true
 }
 
-/** The address of a file, or of one of its variants; of the file itself where it has no such variant. Null without a file. */
-export const fileUrl = (file: FileValue | null | undefined, variant?: string): string | null => {
+/**
+ * The address of a file, or of one of its variants; of the file itself where it has no such variant. Null without a file. `download`: the browser saves
+ * the file and shows it nowhere. The address of a file elsewhere stays as it is.
+ */
+export const fileUrl = (
+  file: FileValue | null | undefined,
+  variant?: string | null,
+  options?: { readonly download?: boolean }
+): string | null => {
   const variants = file?.variants ?? {}
-  return (Object.hasOwn(variants, variant ?? "") ? variants[variant!] : file)?.url ?? null
+  const url = (Object.hasOwn(variants, variant ?? "") ? variants[variant!] : file)?.url ?? null
+  return options?.download === true && url !== null && url !== file!.uri
+    ? url + (url.includes("?") ? "&" : "?") + "download=1"
+    : url
 }
+
+type Members = { readonly [member: string]: unknown }
+
+const eachOf = (members: Members, change: (member: unknown, name: string) => unknown): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member, name)]))
 
 /** Puts the origin of an absolute base before the addresses of files in a record, and in those that came with it. */
 export const presenter = (system: string): <T>(record: T) => T => {
   if (!/^https?:/.test(system)) return (record) => record
   const { origin, pathname } = new URL(system)
-  const files = `${pathname}/files/`
-  const absolute = (url: unknown): unknown => typeof url === "string" && url.startsWith(files) ? origin + url : url
-  const presentFile = (value: { readonly [member: string]: unknown }) => ({
-    ...value,
-    url: absolute(value["url"]),
-    ...(isObject(value["variants"])
-      ? {
-        variants: Object.fromEntries(
-          Object.entries(value["variants"]).map(([name, variant]) => [
-            name,
-            isObject(variant) ? { ...variant, url: absolute(variant["url"]) } : variant
-          ])
-        )
-      }
-      : {})
-  })
-  const isFile = (value: unknown): value is { readonly [member: string]: unknown } =>
-    isObject(value) && typeof value["uri"] === "string" && absolute(value["url"]) !== value["url"]
-  const presentValue = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(presentValue) : isFile(value) ? presentFile(value) : value
+  /** A file or a variant of one, if it is at this service; anything else as it is. */
+  const presentFile = (value: unknown): unknown => {
+    if (!isObject(value)) return value
+    const { url, variants } = value
+    if (typeof url !== "string" || !url.startsWith(`${pathname}/files/`)) return value
+    return { ...value, url: origin + url, ...(isObject(variants) ? { variants: eachOf(variants, presentFile) } : {}) }
+  }
   const present = <T>(record: T): T => {
     // The answer of a source is not trusted.
     if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
-    return Object.fromEntries(
-      Object.entries(record).map(([name, value]) => [
-        name,
-        name === "expand" && isObject(value)
-          ? Object.fromEntries(
-            Object.entries(value).map(([way, each]) => [
-              way,
-              Array.isArray(each) ? each.map(present) : each === null ? null : present(each)
-            ])
-          )
-          : presentValue(value)
-      ])
-    ) as T
+    return eachOf(record, (value, name) =>
+      name === "expand" && isObject(value)
+        ? eachOf(value, (each) => Array.isArray(each) ? each.map(present) : each === null ? null : present(each))
+        : Array.isArray(value)
+        ? value.map(presentOwn)
+        : presentOwn(value)) as T
   }
+  /** A file has an address of its own kind: `uri`. Other objects are values of JSON fields. */
+  const presentOwn = (value: unknown): unknown =>
+    isObject(value) && typeof value["uri"] === "string" ? presentFile(value) : value
   return present
 }

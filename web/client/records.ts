@@ -7,7 +7,7 @@ import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { fieldScope, Filter } from "./filter.ts"
 import { idempotent, keyText } from "./key.ts"
 import { isGiven } from "./request.ts"
-import type { Answer, Call, CallOptions } from "./request.ts"
+import type { Answer, Call, CallOptions, QueryValue } from "./request.ts"
 import type {
   CreateIn,
   ExpandIn,
@@ -227,9 +227,11 @@ const filterOf = (given: unknown): string => {
 const orderOf = (order: unknown): string =>
   Array.isArray(order) ? order.join(",") : typeof order === "string" ? order : ""
 
-/** The untyped parameters of a list. */
+/** The parameters of a list or a chart, as far as they are known here. */
 interface Query {
-  readonly [name: string]: unknown
+  readonly filter?: unknown
+  readonly order_by?: QueryValue
+  readonly position?: QueryValue
 }
 
 interface Surroundings {
@@ -274,17 +276,17 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     const { data } = await send<T>({
       method: "GET",
       path: path + verb,
-      query: { ...query, filter: filterOf(query["filter"]) },
+      query: { ...query, filter: filterOf(query.filter) },
       signal: options?.signal
     })
     return data
   }
 
   const list = (query: Query, options: CallOptions | undefined, asSearch: boolean): Listing<AnyRecord> => {
-    const asked: Query = { ...query, filter: filterOf(query["filter"]), order_by: orderOf(query["order_by"]) }
+    const asked = { ...query, filter: filterOf(query.filter), order_by: orderOf(query.order_by) }
     return listing(async (token) => {
       const whole = token === undefined ? asked : { ...asked, page_token: token }
-      const call = { method: "GET", path, query: whole as NonNullable<Call["query"]>, signal: options?.signal }
+      const call = { method: "GET", path, query: whole, signal: options?.signal }
       if (!asSearch && urlOf(call).length <= longestAddress) return page(await send<Page<AnyRecord>>(call))
       const json = Object.fromEntries(Object.entries(whole).filter(([, value]) => isGiven(value)))
       const search = { ...call, method: "POST", path: `${path}:search`, query: {}, json, repeatable: true }
@@ -325,8 +327,8 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     name,
     baseUrl: urlOf({ path: "" }),
     where: (build) => build(fieldScope as never),
-    list: (query = {}, options) => list({ ...query }, options, false) as never,
-    search: (query = {}, options) => list({ ...query }, options, true) as never,
+    list: (query = {}, options) => list(query, options, false) as never,
+    search: (query = {}, options) => list(query, options, true) as never,
     seek: async (position, query = {}, options) => {
       const { order_by, ...rest } = query
       const data = await read<SeekPage<never>>(":seek", { ...rest, order_by: orderOf(order_by), position }, options)
@@ -343,9 +345,9 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     undelete: async (key, options) => write("POST", `${record(key)}:undelete`, options),
     restore: async (key, version, options) =>
       write("POST", `${record(key)}:restore`, options, { json: { version: String(version) } }),
-    facets: (query, options) => read(":facets", { ...query }, options),
-    series: (query, options) => read(":series", { ...query }, options),
-    histogram: (query, options) => read(":histogram", { ...query }, options),
+    facets: (query, options) => read(":facets", query, options),
+    series: (query, options) => read(":series", query, options),
+    histogram: (query, options) => read(":histogram", query, options),
     upload: (field, file, options) => upload(name, field, file, options),
     watch: (options) => watch(name, options)
   }

@@ -3,18 +3,17 @@
  * an attempt means for the job. The queue stores jobs and times.
  */
 
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { recordChange, type StoredChange } from "../../domain/event/change.ts"
-import { type EventFailure, failureText, type Happened } from "../../domain/event/delivery.ts"
+import type { EventFailure, Happened } from "../../domain/event/delivery.ts"
 import { retryWait } from "../../domain/event/retry.ts"
 import { spacingMs, type Subscription } from "../../domain/event/subscription.ts"
 import type { TryResult } from "../../domain/event/try.ts"
 import { jobDefaults, type JobModel } from "../../domain/job/definition.ts"
 import { FatalJobError, LeftToOthers, RetryAt } from "../../domain/job/retry.ts"
 import type { RecordsError } from "../../ports/records.ts"
+import { runJob } from "../ground/run.ts"
 import { enabledNow, receiverMs, tryDelivery } from "./deliver.ts"
 import {
   changeName,
@@ -115,19 +114,6 @@ const deliverOrdered = Effect.fnUntraced(function*(
     if (result.outcome === "failed") yield* refused(use, subscription, result, attempt)
   }
 })
-
-const isFailure = (error: unknown): error is EventFailure =>
-  typeof error === "object" && error !== null && "place" in error && "error" in error
-
-/** Runs an effect for a job: resolves, or rejects with an error that the queue understands. */
-export const runJob = async (effect: Effect.Effect<unknown, unknown>, signal: AbortSignal): Promise<void> => {
-  const exit = await Effect.runPromiseExit(effect, { signal })
-  if (Exit.isSuccess(exit)) return
-  const error = Cause.squash(exit.cause)
-  if (isFailure(error)) throw new Error(failureText(error))
-  if (typeof error === "string") throw new FatalJobError(error)
-  throw error
-}
 
 const defaults = {
   payload: null,

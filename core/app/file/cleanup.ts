@@ -11,6 +11,7 @@ import {
   cleanupLimits,
   dueOf,
   heldText,
+  leftOf,
   readEntry,
   settlingMs,
   temporaryFolder,
@@ -18,6 +19,7 @@ import {
 } from "../../domain/file/cleanup.ts"
 import type { CleanupEntry } from "../../domain/file/cleanup.ts"
 import { forgottenMs, readUnfinished, remainsMs, unfinishedMs } from "../../domain/file/unfinished.ts"
+import { pathsOf, readStored } from "../../domain/file/uri.ts"
 import { Problem } from "../../domain/problem.ts"
 import { fileFieldsOf } from "../../domain/write/file.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
@@ -57,25 +59,33 @@ interface Patience {
 
 const mostFailures = 3
 
-/** Which of some files a row of any declared resource holds. Versions in a history do not hold files. */
+/**
+ * Which of some files rows of any declared resource hold, with the paths of the variants that they list. Versions in a history do not hold files.
+ */
 const heldOf = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
   texts: readonly string[]
-): Effect.fn.Return<ReadonlySet<string>, RecordsError> {
+): Effect.fn.Return<ReadonlyMap<string, ReadonlySet<string>>, RecordsError> {
   const versions = new Set([...core.models.values()].map(({ history }) => history))
-  const held = new Set<string>()
+  const held = new Map<string, Set<string>>()
   for (const model of core.models.values()) {
     if (versions.has(model.name)) continue
     for (const field of fileFieldsOf(model)) {
-      for (const text of yield* tx.holding({ model, field, texts })) held.add(text)
+      for (const value of yield* tx.holding({ model, field, texts })) {
+        const [text = ""] = value.split("?", 1)
+        const listed = held.get(text) ?? new Set()
+        const file = readStored(value)
+        if (file !== null) { for (const path of pathsOf(file).slice(1)) listed.add(path) }
+        held.set(text, listed)
+      }
     }
   }
   return held
 })
 
-/** What is done with an entry: its file is deleted, or a row holds the file and the entry goes, or both stay for now. */
-type Fate = "delete" | "keep" | "wait"
+/** What is done with an entry: these paths are deleted and it goes, or rows hold what it names and it goes, or it stays for now. */
+type Fate = { readonly delete: readonly string[] } | "keep" | "wait"
 
 /**
  * Decides about entries, all under one lock. The files to delete are written down with it: no write can attach them after that, so the storage is asked
@@ -102,16 +112,18 @@ const fatesOf = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyMap<Due, Fate>, RecordsError> {
   yield* tx.hold(filesLock, "alone")
   const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
-  const held = texts.length === 0 ? new Set<string>() : yield* heldOf(core, tx, texts)
+  const held = texts.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldOf(core, tx, texts)
   const fates = new Map<Due, Fate>()
   for (const due of group) {
     const { entry, listed } = due
-    if (entry !== null && !held.has(heldText(entry))) yield* markGone(files, tx, entry)
-    // The write that let a held file go may not have committed yet.
-    fates.set(
-      due,
-      entry === null || !held.has(heldText(entry)) ? "delete" : now - listed.modified < settlingMs ? "wait" : "keep"
-    )
+    const paths = entry === null ? [] : leftOf(entry, held.get(heldText(entry)) ?? null)
+    if (entry === null) fates.set(due, { delete: paths })
+    else if (paths.length > 0) {
+      const { path, provider, whole } = entry
+      for (const each of whole ? [path] : paths) yield* markGone(files, tx, { provider, path: each })
+      fates.set(due, { delete: paths })
+      // The write that let a held file go may not have committed yet.
+    } else fates.set(due, now - listed.modified < settlingMs ? "wait" : "keep")
   }
   return fates
 })
@@ -135,7 +147,9 @@ const handleGroup = Effect.fnUntraced(function*(
     if (patience.left === 0) break
     const done = yield* Effect.result(
       within(
-        fate === "keep" ? Effect.as(provider.storage.remove(listed.path), false) : removeAll(provider, entry, listed),
+        fate === "keep"
+          ? Effect.as(provider.storage.remove(listed.path), false)
+          : removeAll(provider, fate.delete, listed),
         storageMs
       )
     )
@@ -155,21 +169,19 @@ const handleGroup = Effect.fnUntraced(function*(
   return { deleted, kept, failed }
 })
 
-/** Deletes a file with its variants, then its entry. If that is interrupted, the next run completes it. Answers whether there was a file. */
+/** Deletes files, then their entry. If that is interrupted, the next run completes it. Answers whether there was a file. */
 const removeAll = Effect.fnUntraced(function*(
   { quota, storage }: FileProvider,
-  entry: CleanupEntry | null,
+  paths: readonly string[],
   listed: ListedFile
 ): Effect.fn.Return<boolean, StorageError> {
   let found = false
-  if (entry !== null) {
-    for (const path of [...entry.variants, entry.path]) {
-      const head = yield* storage.head(path)
-      if (head === null) continue
-      found = true
-      yield* storage.remove(path)
-      quota.add({ bytes: -head.size, files: -1 })
-    }
+  for (const path of paths) {
+    const head = yield* storage.head(path)
+    if (head === null) continue
+    found = true
+    yield* storage.remove(path)
+    quota.add({ bytes: -head.size, files: -1 })
   }
   yield* storage.remove(listed.path)
   return found

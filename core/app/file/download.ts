@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { readLink, signedText } from "../../domain/file/link.ts"
+import { asksDownload, readLink, signedText } from "../../domain/file/link.ts"
 import type { Link } from "../../domain/file/link.ts"
 import { disposition, downloadName } from "../../domain/file/name.ts"
 import { isHttpDate, rangeOf } from "../../domain/file/range.ts"
@@ -123,7 +123,7 @@ export const download = Effect.fnUntraced(function*(
   const provider = files?.providers.get(request.provider)
   if (files === null || provider === undefined || !isStoredPath(path)) return yield* gone()
   if (provider.public) {
-    // Whatever stands in the query (`?v=1`, what mail programs add) is nothing to a file that anyone may open.
+    // Whatever stands in the query (`?v=1`, what mail programs add) decides nothing about a file that anyone may open.
     const name = path.slice(path.lastIndexOf("/") + 1)
     return yield* send(files, provider, request, name, publicSeconds, publicSeconds)
   }
@@ -141,7 +141,7 @@ export const download = Effect.fnUntraced(function*(
 const send = Effect.fnUntraced(function*(
   files: Files,
   provider: FileProvider,
-  { header, headOnly, path }: FileRequest,
+  { header, headOnly, path, query }: FileRequest,
   name: string,
   seconds: number,
   publicAge: number | null
@@ -150,7 +150,7 @@ const send = Effect.fnUntraced(function*(
   const extension = extensionOf(path)
   const type = typeOfExtension(extension)
   const named = publicAge !== null ? name : downloadName(name, extension, (own) => typeOfExtension(own) === type)
-  const shown = disposition(isInline(type) ? "inline" : "attachment", named)
+  const shown = disposition(isInline(type) && !asksDownload(query) ? "inline" : "attachment", named)
   const unavailable = storageProblem(files, provider.name)
   // The link is signed for GET, so a HEAD of it would be refused.
   if (storage.link !== null && !headOnly) {

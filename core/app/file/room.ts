@@ -132,6 +132,12 @@ export const claimRoom = (files: Files, provider: FileProvider, length: number):
 /** Takes back what was claimed for a file that does not come, or that counts itself from now on. */
 export const unclaimRoom = ({ quota }: FileProvider, length: number): void => quota.add({ bytes: -length, files: -1 })
 
+/** Room for the copies of a file that stands already, where nobody may have counted yet. */
+export const roomForCopies = (files: Files, provider: FileProvider): Effect.Effect<Room, Problem> =>
+  isLimited(provider.quota.limits)
+    ? Effect.map(counted(files, provider), () => reserving(provider, { bytes: 0, files: 0 }))
+    : Effect.succeed(unlimited)
+
 /** Room for the copies of a file that counts already. */
 export const roomBeside = (provider: FileProvider): Room =>
   isLimited(provider.quota.limits) ? reserving(provider, { bytes: 0, files: 0 }) : unlimited

@@ -60,6 +60,9 @@ export const decide = (
     }, file.accept))
 }
 
+/** What work on a stored file needs of its field. */
+type FieldTarget = Omit<UploadTarget, "access"> & { readonly access: Pick<UploadTarget["access"], "model"> }
+
 /** Values for other fields, by their names. */
 export interface Derived {
   readonly cells: ReadonlyMap<string, Cell>
@@ -89,7 +92,7 @@ const builtIn = (
  * a 500.
  */
 export const derive = Effect.fnUntraced(function*(
-  { access: { model }, field, file: { derive: processors, placeholder }, files, provider }: UploadTarget,
+  { access: { model }, field, file: { derive: processors, placeholder }, files, provider }: FieldTarget,
   file: SizedFile,
   type: string,
   head: Uint8Array,
@@ -156,7 +159,7 @@ export interface Rendered {
 
 /** Makes the variants and values that the field needs of an image. Stores them beside the upload or in its place. Null: the image cannot be read. */
 export const render = Effect.fnUntraced(function*(
-  { file, files, provider }: UploadTarget,
+  { file, files, provider }: FieldTarget,
   stored: SizedFile,
   type: string,
   room: { readonly take: (bytes: number) => boolean }

@@ -469,6 +469,7 @@ const presentOne = (
   return isHeld(call.header("if-none-match"), etag)
     ? Effect.succeed({ status: 304, headers: { etag }, body: null })
     : fitsIn(open, core.options.maxAnswerBytes)
-    ? Effect.succeed(json(200, `${open}}`, { etag }))
+    // A browser would show its own copy again after a 304, with links that have ended.
+    ? Effect.succeed(json(200, `${open}}`, shape.ending ? { etag, "cache-control": "no-store" } : { etag }))
     : Effect.fail(answerTooLarge("Ask for fewer fields."))
 }

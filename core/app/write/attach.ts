@@ -143,6 +143,21 @@ export const markGone = (
 }
 
 /**
+ * Makes sure that files which a transaction names stay: a cleanup that would delete them waits for its end. False: one has decided to delete one of
+ * them.
+ */
+export const claimFiles = Effect.fnUntraced(function*(
+  files: Files,
+  tx: RecordsTransaction,
+  claimed: ReadonlyArray<Pick<StoredFile, "path" | "provider">>
+): Effect.fn.Return<boolean, RecordsError> {
+  yield* tx.hold(filesLock, "shared")
+  // Busy: another write attaches it.
+  for (const file of claimed) if ((yield* tx.claimKey(goneKey(files, file))).of === "stored") return false
+  return true
+})
+
+/**
  * Makes sure that the uploads behind tickets are there and stay: a cleanup that would delete them waits for the end of the transaction, and what one
  * has decided to delete is gone. Null: there are none.
  */

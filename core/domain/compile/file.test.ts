@@ -26,6 +26,14 @@ const refusals = (...args: Parameters<typeof compile>): string => {
 const hash = f.text().readOnly().optional()
 
 describe("file fields", () => {
+  it("have no lifetime of links at a public provider", () => {
+    const files = (open: boolean) => ({ providers: { media: localFiles({ dir: "media", public: open }) } })
+    const doc = f.file().storage("media").linkLifetime("10 minutes")
+    expect(refusals({ doc }, files(true))).toContain("docs.doc The field has a linkLifetime(), and its provider")
+    const compiled = Result.getOrThrow(compile({ doc }, files(false)))
+    expect(compiled.models.get("docs")!.byName.get("doc")!.file).toMatchObject({ linkLifetime: 600 })
+  })
+
   it("compile to what they say", () => {
     const compiled = Result.getOrThrow(compile({
       image: f.file().optional().public().accept(["image/*", "application/PDF"]).maxSize("1.5 MB").placeholder("hash")
@@ -51,7 +59,8 @@ describe("file fields", () => {
       placeholder: "hash",
       variants: [{ name: "card", width: 10, height: 20, fit: "cover", format: "avif", quality: 50 }],
       original: { width: 100, height: null, fit: "inside", format: "webp", quality: null },
-      externalUrls: false
+      externalUrls: false,
+      linkLifetime: null
     })
     const plain = Result.getOrThrow(compile({ doc: f.file() }, undefined))
     expect(plain.models.get("docs")!.byName.get("doc")!.file).toMatchObject({
@@ -122,6 +131,10 @@ describe("file fields", () => {
     ["an extension for a type", { doc: f.file().accept([".png"]) }, "Did you mean \"image/png\"?"],
     ["no size", { doc: f.file().maxSize("big") }, "is no size"],
     ["nothing as its size", { doc: f.file().maxSize(0) }, "is no size"],
+    ["no lifetime of links", { doc: f.file().linkLifetime("soon") }, "linkLifetime(\"soon\") is no lifetime"],
+    ["links that live too short", { doc: f.file().linkLifetime("4m") }, "from \"5 minutes\" to \"2 hours\""],
+    ["links that live too long", { doc: f.file().linkLifetime("1d") }, "from \"5 minutes\" to \"2 hours\""],
+    ["ends of public links", { doc: f.file().public().linkLifetime("1h") }, "public() and has a linkLifetime()"],
     ["two places", { doc: f.file().public().storage("archive") }, "public() and has a storage()"],
     ["a place with a bad name", { doc: f.file().storage("My Files") }, "not a provider's name"],
     ["a place that nobody configured", { doc: f.file().storage("archive") }, "SERVICE_FILES_ARCHIVE"],

@@ -7,6 +7,7 @@ import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FileSpec } from "../declare/file.ts"
 import { filesEnvironment } from "../declare/file.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { lifetimeFix, readLinkLifetime } from "../file/link.ts"
 import { defaultProvider, providerVariable, readProvider, readProviderAddress } from "../file/provider.ts"
 import type { Provider } from "../file/provider.ts"
 import { readBytes, readDuration } from "../file/size.ts"
@@ -204,7 +205,8 @@ const fileSpecNames = [
   "placeholder",
   "variants",
   "original",
-  "externalUrls"
+  "externalUrls",
+  "linkLifetime"
 ]
 
 /** Refuses what a file field cannot be (spec 2, File field options, 1). */
@@ -268,6 +270,13 @@ export const compileFileField = (
   if (storage !== undefined && raw.public === true) {
     say("The field is public() and has a storage().", "Keep one: public() is the provider named \"public\".")
   }
+  const linkLifetime = raw.linkLifetime === undefined ? null : readLinkLifetime(raw.linkLifetime)
+  if (raw.linkLifetime !== undefined && linkLifetime === null) {
+    say(`linkLifetime(${shown(raw.linkLifetime)}) is no lifetime of links.`, lifetimeFix)
+  }
+  if (raw.linkLifetime !== undefined && raw.public === true) {
+    say("The field is public() and has a linkLifetime().", "Keep one: links of public files have no end.")
+  }
   const one = field.spec.kind === "file"
   const derive = readDerive(one ? raw.derive : undefined, draft, shapes, say)
   let placeholder: string | null = null
@@ -294,7 +303,8 @@ export const compileFileField = (
     placeholder,
     variants: readVariants(raw.variants, say),
     original: raw.original === undefined ? null : readCopy(raw.original, "original", say),
-    externalUrls: raw.externalUrls === true
+    externalUrls: raw.externalUrls === true,
+    linkLifetime
   }
 }
 
@@ -390,6 +400,18 @@ export const compileFiles = (raw: unknown, models: Models, report: Report): File
         `Declare files.providers.${name}, or set ${variable}. ${
           didYouMean(name, [...Object.keys(declared), "private", "public"])
         }`
+      )
+    }
+  }
+
+  for (const model of models.values()) {
+    for (const { file, name } of model.fields) {
+      if (file === null || file.linkLifetime === null || providers.get(file.provider)?.public !== true) continue
+      report(
+        model.name,
+        name,
+        `The field has a linkLifetime(), and its provider "${file.provider}" is public.`,
+        "Remove linkLifetime(): links of public files have no end."
       )
     }
   }

@@ -24,11 +24,12 @@ export const triesNames = [
 
 const optionNames = ["name", "payload", "run", ...triesNames, "ordered", "schedule", "timezone"] as const
 
-/** The names of the service's own jobs: mails about accounts, bulk changes, deliveries of events. */
+/** The names of the service's own jobs: mails about accounts, files, bulk changes, deliveries of events. */
 const ownNames: ReadonlySet<string> = new Set([
   "accounts.reset-password",
   "accounts.invite",
   "accounts.sign-in-alert",
+  "files.derive",
   "tasks.run",
   "webhooks.deliver",
   "webhooks.deliver-ordered",

@@ -37,6 +37,7 @@ export interface FileSpec {
   readonly variants?: unknown
   readonly original?: unknown
   readonly externalUrls?: true
+  readonly linkLifetime?: unknown
 }
 
 /**
@@ -161,6 +162,11 @@ export class FileBuilder<
     more: { readonly original?: VariantDeclaration } = {}
   ): FileBuilder<S, Optional, ReadOnly, Many> {
     return this.#with({ variants, original: (more as { readonly original?: unknown } | null)?.original })
+  }
+
+  /** The longest that links of its private files are valid: from `5 minutes` to `2 hours`. Default that of the provider. */
+  linkLifetime(duration: string): FileBuilder<S, Optional, ReadOnly, Many> {
+    return this.#with({ linkLifetime: duration })
   }
 
   /** The field may also hold an https URL of a file elsewhere. */

@@ -6,7 +6,7 @@
 import { isBag } from "../bag.ts"
 import { ticketMs } from "./ticket.ts"
 import { isStoredPath, pathsOf } from "./uri.ts"
-import type { StoredFile } from "./uri.ts"
+import type { StoredFile, StoredVariant } from "./uri.ts"
 
 export const cleanupFolder = ".cleanup/"
 
@@ -29,12 +29,14 @@ export const cleanupLimits = { entries: 10_000, milliseconds: 5 * 60_000, group:
  */
 export const settlingMs = 10 * 60_000
 
-/** A scheduled delete. */
+/** A scheduled delete of a file with its variants, or of variants alone. */
 export interface CleanupEntry {
   readonly provider: string
   readonly path: string
   /** Paths of its variants. */
   readonly variants: readonly string[]
+  /** False: only the variants go, and only those that no row lists. The file may well be held. */
+  readonly whole: boolean
   /** Milliseconds since 1970. */
   readonly due: number
 }
@@ -42,8 +44,23 @@ export interface CleanupEntry {
 /** The entry for a file with its variants. */
 export const entryOf = (file: StoredFile, due: number): CleanupEntry => {
   const [path, ...variants] = pathsOf(file) as [string, ...string[]]
-  return { provider: file.provider, path, variants, due }
+  return { provider: file.provider, path, variants, whole: true, due }
 }
+
+/** The entry for some variants of a file, without the file. */
+export const variantsEntry = (file: StoredFile, variants: readonly StoredVariant[], due: number): CleanupEntry => ({
+  ...entryOf({ ...file, variants }, due),
+  whole: false
+})
+
+/** What an entry deletes where rows hold its file with these variants; `listed` null: no row holds it. */
+export const leftOf = (
+  { path, variants, whole }: CleanupEntry,
+  listed: ReadonlySet<string> | null
+): readonly string[] =>
+  whole
+    ? listed === null ? [...variants, path] : []
+    : variants.filter((variant) => listed?.has(variant) !== true)
 
 /** The name of an entry: names sort in the order of their times. `id` makes the name unique. */
 export const entryName = (due: number, id: string): string =>
@@ -58,10 +75,11 @@ export const dueOf = (name: string): number | null => {
   return Number.isNaN(due) ? null : due
 }
 
-export const writeEntry = ({ due, path, provider, variants }: CleanupEntry): string =>
+/** Of an entry for variants alone the file is called `of`: a version of the service that knows no such entries drops it, and deletes no file. */
+export const writeEntry = ({ due, path, provider, variants, whole }: CleanupEntry): string =>
   JSON.stringify({
     provider,
-    path,
+    [whole ? "path" : "of"]: path,
     due: new Date(due).toISOString(),
     ...(variants.length === 0 ? {} : { variants })
   })
@@ -75,13 +93,15 @@ export const readEntry = (text: string): CleanupEntry | null => {
     return null
   }
   if (!isBag(parsed)) return null
-  const { due, path, provider, variants = [] } = parsed
+  const { due, of, provider, variants = [] } = parsed
+  const whole = of === undefined
+  const path = whole ? parsed["path"] : of
   if (typeof provider !== "string" || typeof path !== "string" || typeof due !== "string") return null
   const at = Date.parse(due)
   const isOwn = (each: unknown): each is string =>
     typeof each === "string" && each.startsWith(`${path}.`) && isStoredPath(each)
   if (Number.isNaN(at) || !isStoredPath(path) || !Array.isArray(variants) || !variants.every(isOwn)) return null
-  return { provider, path, variants, due: at }
+  return { provider, path, variants, whole, due: at }
 }
 
 /** The column's text without its parameters. It tells whether a row holds a file. */

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest"
-import { cleanupFolder, dueOf, entryName, entryOf, readEntry, writeEntry } from "./cleanup.ts"
-import { fileAddress, linkExpiry, linkQuery, publicAddress, readLink, signedText } from "./link.ts"
+import { cleanupFolder, dueOf, entryName, entryOf, leftOf, readEntry, variantsEntry, writeEntry } from "./cleanup.ts"
+import {
+  asksDownload,
+  fileAddress,
+  linkPeriod,
+  linkQuery,
+  publicAddress,
+  readLink,
+  readLinkLifetime,
+  signedText
+} from "./link.ts"
 import { countedMs, Quota } from "./quota.ts"
 import { looksLikeTicket, readTicket, ticketContext, writeTicket } from "./ticket.ts"
 import { writeStored } from "./uri.ts"
@@ -18,12 +27,40 @@ describe("links", () => {
   it("are good for one to two hours, and the same within the hour", () => {
     const start = 500_000 * 3_600
     for (const now of [start, start + 1, start + 1_800, start + 3_599]) {
-      const expires = linkExpiry(now)
-      expect(expires).toBe(start + 7_200)
-      expect(expires - now).toBeGreaterThan(3_600)
-      expect(expires - now).toBeLessThanOrEqual(7_200)
+      expect(linkPeriod(now)).toEqual({ from: start, until: start + 3_600, expires: start + 7_200 })
     }
-    expect(linkExpiry(start + 3_600)).toBe(start + 10_800)
+    expect(linkPeriod(start + 3_600).expires).toBe(start + 10_800)
+  })
+
+  it("of a lifetime are good for at least half of it and never for longer", () => {
+    for (const lifetime of [300, 301, 599, 900, 3_600, 7_200]) {
+      for (let now = 1_800_000_000; now < 1_800_008_000; now += 37) {
+        const { expires, from, until } = linkPeriod(now, lifetime)
+        expect(from <= now && now < until).toBe(true)
+        expect(expires - now).toBeLessThanOrEqual(lifetime)
+        expect(expires - now).toBeGreaterThanOrEqual(Math.floor(lifetime / 2))
+        expect(linkPeriod(until, lifetime).expires).toBeGreaterThan(expires)
+      }
+    }
+  })
+
+  it.each([
+    ["5 minutes", 300],
+    ["300s", 300],
+    ["10m", 600],
+    ["1.5 hours", 5_400],
+    ["2h", 7_200],
+    ["299.9 s", null],
+    ["4 minutes", null],
+    ["121m", null],
+    ["1d", null],
+    ["0", null],
+    [0, null],
+    [600, null],
+    ["soon", null],
+    [null, null]
+  ])("have a lifetime of %j as %s seconds", (declared, seconds) => {
+    expect(readLinkLifetime(declared)).toBe(seconds)
   })
 
   it("have the form of the spec", () => {
@@ -56,6 +93,23 @@ describe("links", () => {
     expect(readLink("private", link.path, [...query.slice(1), ["sig", "T"]])).toBeNull()
     expect(readLink("private", link.path, [...query.slice(0, 3), ["exp", "1e9"], ["sig", "S"]])).toBeNull()
     expect(readLink("private", link.path, [])).toBeNull()
+  })
+
+  it("may ask for an attachment, once and in one way, wherever that stands in it", () => {
+    const query = [["r", link.resource], ["k", link.key], ["f", link.field], ["exp", String(link.expires)], [
+      "sig",
+      "S"
+    ]] as const
+    const asked = ["download", "1"] as const
+    const read = (...all: ReadonlyArray<readonly [string, string]>) => readLink("private", link.path, all)
+    expect(read(...query, asked)).toEqual({ link, signature: "S" })
+    expect(read(asked, ...query)).toEqual({ link, signature: "S" })
+    expect([asksDownload(query), asksDownload([...query, asked])]).toEqual([false, true])
+    expect(read(...query, asked, asked)).toBeNull()
+    expect(read(...query, ["download", "0"])).toBeNull()
+    expect(read(...query, ["download", "0"], asked)).toBeNull()
+    expect(read(...query, asked, ["x", "y"])).toBeNull()
+    expect(read(...query.slice(1), asked)).toBeNull()
   })
 })
 
@@ -134,6 +188,25 @@ describe("scheduled deletes", () => {
     })
   })
 
+  it("of variants alone name the file in another way, and leave it and what rows list", () => {
+    const due = Date.parse("2026-11-23T07:45:00.123Z")
+    const full = { name: "full", extension: "jpg", width: 9, height: 8 }
+    const entry = variantsEntry(file, [...variants, full], due)
+    expect(JSON.parse(writeEntry(entry))).toEqual({
+      provider: "public",
+      of: "_/a.png",
+      due: "2026-11-23T07:45:00.123Z",
+      variants: ["_/a.png.card.webp", "_/a.png.full.jpg"]
+    })
+    expect(readEntry(writeEntry(entry))).toEqual(entry)
+    expect(leftOf(entry, null)).toEqual(["_/a.png.card.webp", "_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set())).toEqual(["_/a.png.card.webp", "_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set(["_/a.png.card.webp"]))).toEqual(["_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set(["_/a.png.card.webp", "_/a.png.full.jpg"]))).toEqual([])
+    expect(leftOf(entryOf(file, due), new Set())).toEqual([])
+    expect(leftOf(entryOf(file, due), null)).toEqual(["_/a.png.card.webp", "_/a.png"])
+  })
+
   it.each([
     "",
     "{}",
@@ -141,6 +214,9 @@ describe("scheduled deletes", () => {
     "[]",
     "{\"provider\":\"p\",\"path\":\"../x\",\"due\":\"2026-11-23T07:45:00Z\"}",
     "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"soon\"}",
+    "{\"provider\":\"p\",\"of\":\"../x\",\"due\":\"2026-11-23T07:45:00Z\"}",
+    "{\"provider\":\"p\",\"of\":null,\"path\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\"}",
+    "{\"provider\":\"p\",\"of\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\",\"variants\":[\"t/x\"]}",
     "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\",\"variants\":[\"t/y\"]}"
   ])(
     "are nothing else: %s",

@@ -3,6 +3,8 @@
  * Download). A port makes the signature.
  */
 
+import { readDuration } from "./size.ts"
+
 /** What a signed link is about. */
 export interface Link {
   readonly provider: string
@@ -15,10 +17,36 @@ export interface Link {
   readonly expires: number
 }
 
-const hour = 3_600
+/** Longest lifetime of links in seconds where nothing else is declared, and the bounds of what may be. */
+export const defaultLinkLifetime = 7_200
+const shortest = 300
+const longest = 7_200
 
-/** The end of the next full hour, in Unix seconds. So a link is valid for one to two hours, and links made within one hour are the same. */
-export const linkExpiry = (nowSeconds: number): number => (Math.floor(nowSeconds / hour) + 2) * hour
+/** Seconds of a declared lifetime such as `10 minutes`. Null for another value, and for one outside of 5 minutes to 2 hours. */
+export const readLinkLifetime = (raw: unknown): number | null => {
+  const seconds = Math.floor((readDuration(raw) ?? 0) / 1_000)
+  return seconds < shortest || seconds > longest ? null : seconds
+}
+
+export const lifetimeFix = "Write a duration from \"5 minutes\" to \"2 hours\"."
+
+/** What a link of a lifetime made at some time has in common with others. All in Unix seconds. */
+export interface LinkPeriod {
+  /** Links made from `from` until before `until` are the same. */
+  readonly from: number
+  readonly until: number
+  readonly expires: number
+}
+
+/**
+ * A link ends with the end of the next period, and a period is half a lifetime. So a link is valid for at least half of its lifetime and at most all
+ * of it, and browsers and the service keep the links of one period. Of two hours: until the end of the next full hour.
+ */
+export const linkPeriod = (nowSeconds: number, lifetime = defaultLinkLifetime): LinkPeriod => {
+  const period = Math.floor(lifetime / 2)
+  const from = Math.floor(nowSeconds / period) * period
+  return { from, until: from + period, expires: from + 2 * period }
+}
 
 /** The text that is signed. It is a list, so that two different links never give the same text. */
 export const signedText = ({ expires, field, key, path, provider, resource }: Link): string =>
@@ -41,15 +69,24 @@ export const linkQuery = ({ expires, field, key, resource }: Link, signature: st
     encodeURIComponent(field)
   }&exp=${expires}&sig=${signature}`
 
-/** What a request for a file asks for. Null when its parameters are not those of a link. */
+type Query = ReadonlyArray<readonly [name: string, value: string]>
+
+/**
+ * Whether a link asks for an attachment: `download=1`. It says how a file is answered and not who may have it, so no signature covers it, and whoever
+ * has a link may add it.
+ */
+export const asksDownload = (query: Query): boolean =>
+  query.some(([name, value]) => name === "download" && value === "1")
+
+/** What a request for a file asks for. Null when its parameters are not those of a link, with `download=1` or without. */
 export const readLink = (
   provider: string,
   path: string,
-  query: ReadonlyArray<readonly [name: string, value: string]>
+  query: Query
 ): { readonly link: Link; readonly signature: string } | null => {
   const values = new Map(query)
   const [resource, key, field, expires, signature] = ["r", "k", "f", "exp", "sig"].map((name) => values.get(name))
-  if (query.length !== 5 || values.size !== 5) return null
+  if (values.size !== query.length || query.length !== (asksDownload(query) ? 6 : 5)) return null
   if (resource === undefined || key === undefined || field === undefined || signature === undefined) return null
   if (expires === undefined || !/^[1-9][0-9]{0,11}$/.test(expires)) return null
   return { link: { provider, path, resource, key, field, expires: Number(expires) }, signature }

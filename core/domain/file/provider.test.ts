@@ -24,7 +24,8 @@ describe("providers", () => {
       publicUrl: "https://cdn.example",
       retention: 172_800_000,
       maxBytes: 20_000_000_000,
-      maxFiles: 10
+      maxFiles: 10,
+      linkLifetime: null
     })
     expect(read("file://data/my%20files").provider).toMatchObject({
       place: { dir: "data/my files" },
@@ -55,9 +56,12 @@ describe("providers", () => {
       publicUrl: null,
       retention: 0,
       maxBytes: null,
-      maxFiles: null
+      maxFiles: null,
+      linkLifetime: null
     })
+    expect(read("s3://my-bucket?link_lifetime=5m").provider).toMatchObject({ linkLifetime: 300 })
     expect(read("s3://my-bucket").provider).toMatchObject({
+      linkLifetime: null,
       place: { prefix: "", region: "us-east-1", endpoint: null }
     })
   })
@@ -72,6 +76,9 @@ describe("providers", () => {
     ["file:///x?max_bytes=lots", "maxBytes"],
     ["file:///x?max_files=-1", "maxFiles"],
     ["file:///x?retention=soon", "retention"],
+    ["file:///x?link_lifetime=1m", "linkLifetime"],
+    ["file:///x?link_lifetime=3h", "linkLifetime"],
+    ["file:///x?link_lifetime=10m&public=1", "linkLifetime"],
     ["file:///x?endpoint=http://h", "unknown option"],
     ["file:///%zz", "percent-encoded"],
     ["s3://", "bucket"],
@@ -94,8 +101,15 @@ describe("providers", () => {
   it("are declared in code", () => {
     const said: string[] = []
     const say = (message: string): void => void said.push(message)
-    expect(readProvider("private", localFiles({ dir: "data", retention: "12 hours", maxBytes: "1 GiB" }), say))
+    expect(
+      readProvider(
+        "private",
+        localFiles({ dir: "data", retention: "12 hours", maxBytes: "1 GiB", linkLifetime: "10 minutes" }),
+        say
+      )
+    )
       .toMatchObject({
+        linkLifetime: 600,
         place: { of: "local", dir: "data" },
         retention: 43_200_000,
         maxBytes: 2 ** 30

@@ -4,6 +4,7 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
+import { lifetimeFix, readLinkLifetime } from "./link.ts"
 import { readBytes, readDuration } from "./size.ts"
 
 /** A folder on local disk. */
@@ -37,6 +38,8 @@ export interface Provider {
   readonly retention: number | null
   readonly maxBytes: number | null
   readonly maxFiles: number | null
+  /** Longest lifetime of links to its private files in seconds. Null: the default. */
+  readonly linkLifetime: number | null
 }
 
 /** What `localFiles` and `s3Files` give: as written. The service checks it when it starts. */
@@ -58,6 +61,8 @@ export interface LocalFilesOptions {
   /** Most bytes it may hold: a number, or a text such as `20 GB`. */
   readonly maxBytes?: number | string
   readonly maxFiles?: number
+  /** The longest that links to its private files are valid: from `5 minutes` to `2 hours`, the default. */
+  readonly linkLifetime?: string
 }
 
 export interface S3FilesOptions extends Omit<LocalFilesOptions, "dir"> {
@@ -108,7 +113,7 @@ const readPrefix = (raw: string): string | null => {
     : null
 }
 
-const localNames = ["dir", "public", "publicUrl", "retention", "maxBytes", "maxFiles"]
+const localNames = ["dir", "public", "publicUrl", "retention", "maxBytes", "maxFiles", "linkLifetime"]
 const bucketNames = [
   "bucket",
   "prefix",
@@ -166,7 +171,11 @@ const readOptions = (name: string, of: "local" | "s3", options: Bag, at: string,
   }
   const publicUrl = url("publicUrl")
   const isPublic = flag("public") ?? name === "public"
-  const shared = { name, public: isPublic, publicUrl, retention: kept, maxBytes: most, maxFiles: files }
+  const lifetime = options["linkLifetime"]
+  const linkLifetime = lifetime === undefined ? null : readLinkLifetime(lifetime)
+  if (lifetime !== undefined && linkLifetime === null) wrong("linkLifetime", lifetimeFix)
+  if (lifetime !== undefined && isPublic) wrong("linkLifetime", "Remove it: links of public files have no end.")
+  const shared = { name, public: isPublic, publicUrl, retention: kept, maxBytes: most, maxFiles: files, linkLifetime }
   if (of === "local") {
     const dir = text("dir")
     if (options["dir"] === undefined) wrong("dir", "Write dir with the path of a folder.")
@@ -210,7 +219,8 @@ const localKeys: { readonly [key: string]: string } = {
   public_url: "publicUrl",
   retention: "retention",
   max_bytes: "maxBytes",
-  max_files: "maxFiles"
+  max_files: "maxFiles",
+  link_lifetime: "linkLifetime"
 }
 const bucketKeys: { readonly [key: string]: string } = {
   ...localKeys,
@@ -290,5 +300,6 @@ export const defaultProvider = (name: "private" | "public", folder: string): Pro
   publicUrl: null,
   retention: null,
   maxBytes: null,
-  maxFiles: null
+  maxFiles: null,
+  linkLifetime: null
 })

@@ -6,7 +6,7 @@
 import type { FileField, FileValue } from "../model/file.ts"
 import type { Cell, Json, Row } from "../value/kind.ts"
 import { elementsOf } from "../value/list.ts"
-import { encodePath, fileAddress, linkExpiry, linkQuery, publicAddress, signedText } from "./link.ts"
+import { encodePath, fileAddress, linkPeriod, linkQuery, publicAddress, signedText } from "./link.ts"
 import { typeOfExtension } from "./type.ts"
 import { extensionOf, externalName, isExternalUrl, readStored, variantPath } from "./uri.ts"
 import type { StoredFile } from "./uri.ts"
@@ -18,6 +18,8 @@ export interface LinkedProvider {
   readonly publicUrl: string | null
   /** What stands before the path there: the prefix within a bucket. */
   readonly prefix: string
+  /** Longest lifetime of its links in seconds. */
+  readonly linkLifetime: number
 }
 
 /** What links are made with. */
@@ -81,17 +83,28 @@ export interface FilePlace {
 /** Writes the JSON of one field's file, or of its list of files, from its cell. */
 export type FileWriter = (cell: string, row: Row) => string
 
-/** Files of a field whose objects are kept: a page that is read again within the hour needs no new signatures. */
+/** Files of a field whose objects are kept: a page that is read again while links stay the same needs no new signatures. */
 const remembered = 4_000
 const longestRemembered = 1_000
 
-interface Remembered {
-  readonly uri: string
-  readonly placeholder: Cell
+interface Written {
   readonly text: string
+  /** When its links are the ones that would be made, in Unix seconds: from `from` until before `until`. */
+  readonly from: number
+  readonly until: number
 }
 
-const hourMs = 3_600_000
+/** For texts without links that end. */
+const always = { from: -Infinity, until: Infinity }
+
+interface Remembered extends Written {
+  readonly uri: string
+  readonly placeholder: Cell
+}
+
+/** Whether records with this field show links that end: an answer with it must not be kept for longer than they live. */
+export const hasEndingLinks = ({ provider }: FileField, links: FileLinks): boolean =>
+  links.provider(provider)?.public !== true
 
 /** The writer of a field of a resource that holds a file. */
 export const fileWriter = (
@@ -143,15 +156,17 @@ const oneWriter = (
     return fileAddress(links.root, name, path) + linkQuery(link, links.sign(signedText(link)))
   }
 
-  const write = (uri: string, key: string, placeholder: Cell, expires: number): string => {
+  const write = (uri: string, key: string, placeholder: Cell, now: number): Written => {
     const more = place.placeholder === -1 ? {} : { placeholder }
     const reading = readFile(file, uri, (name) => links.provider(name) !== null)
-    if (reading.of === "missing") return JSON.stringify({ uri, missing: true })
+    if (reading.of === "missing") return { text: JSON.stringify({ uri, missing: true }), ...always }
     if (reading.of === "external") {
-      return JSON.stringify({ uri, name: reading.name, type: reading.type, url: uri, ...more })
+      const text = JSON.stringify({ uri, name: reading.name, type: reading.type, url: uri, ...more })
+      return { text, ...always }
     }
     const { name, path, provider: named, size, variants } = reading.file
     const provider = links.provider(named)!
+    const { expires, from, until } = linkPeriod(now, file.linkLifetime ?? provider.linkLifetime)
     const url = (at: string): string => addressOf(named, provider, at, key, expires)
     const value: FileValue = {
       uri,
@@ -169,29 +184,23 @@ const oneWriter = (
       }),
       ...more
     }
-    return JSON.stringify(value)
+    return { text: JSON.stringify(value), ...(provider.public ? always : { from, until }) }
   }
 
   let known = new Map<string, Remembered>()
-  /** The hour that the kept links were made in, in milliseconds since 1970. All links of an hour end at the same time. */
-  let from = 0
-  let until = 0
   return (uri, row, mark) => {
-    const now = links.now()
-    if (now >= until || now < from) {
-      from = Math.floor(now / hourMs) * hourMs
-      until = from + hourMs
-      known = new Map()
-    }
+    const now = Math.floor(links.now() / 1_000)
     const placeholder = place.placeholder === -1 ? null : row[place.placeholder] ?? null
     const hit = known.get(mark)
-    if (hit !== undefined && hit.uri === uri && hit.placeholder === placeholder) return hit.text
-    const text = write(uri, place.key(row), placeholder, linkExpiry(from / 1_000))
+    if (
+      hit !== undefined && hit.uri === uri && hit.placeholder === placeholder && now >= hit.from && now < hit.until
+    ) return hit.text
+    const written = write(uri, place.key(row), placeholder, now)
     if (uri.length <= longestRemembered) {
       if (known.size >= remembered) known = new Map()
-      known.set(mark, { uri, placeholder, text })
+      known.set(mark, { uri, placeholder, ...written })
     }
-    return text
+    return written.text
   }
 }
 

@@ -35,7 +35,7 @@ const always: Doc = {
 const shown: Doc = {
   ...always,
   "Content-Disposition": header(
-    "`inline` for raster images, PDF, audio and video, else `attachment`; with the file's name."
+    "`inline` for raster images, PDF, audio and video without `download=1`, else `attachment`; with the file's name."
   ),
   "ETag": header("Of the file: its bytes never change."),
   "Last-Modified": header("When it was stored.")
@@ -79,6 +79,10 @@ export const filePaths = (parent: string, subjects: Subjects, tag: string, admin
               inLink("f", "Private files: the field."),
               inLink("exp", "Private files: when the link ends, in Unix seconds.", { type: "integer" }),
               inLink("sig", "Private files: the signature over all of it."),
+              inLink("download", "`1` makes the answer an attachment, whatever the file is.", {
+                type: "string",
+                const: "1"
+              }),
               inHead("Range", "One range of bytes. Several, or another unit, give the whole."),
               inHead("If-Range", "The range counts only for this ETag or date."),
               inHead("If-None-Match", "ETags already held: 304 when one is current."),

@@ -24,7 +24,7 @@ const fileObject = (file: FileField, optional: boolean): Doc => ({
     name: text,
     type: { type: "string", description: "Media type." },
     size: { type: "integer", description: "Bytes." },
-    url: { type: "string", description: "Address of the file; a private one is good for one to two hours." },
+    url: { type: "string", description: "Address of the file; a private one ends after two hours at the latest." },
     ...(file.variants.length === 0 ? {} : {
       variants: {
         type: "object",

@@ -518,7 +518,7 @@ export const sharedQuery: Doc = Object.fromEntries([
   }),
   query(
     "file_links",
-    "Whether a table has a column with the absolute address of each file. Links of private files end after one to two hours.",
+    "Whether a table has a column with the absolute address of each file. Links of private files end after two hours at the latest.",
     {
       type: "boolean",
       default: false

@@ -86,6 +86,8 @@ export interface FileField {
   /** What is stored instead of an uploaded image. */
   readonly original: Omit<Variant, "name"> | null
   readonly externalUrls: boolean
+  /** Longest lifetime of its links in seconds. Null: that of the provider. */
+  readonly linkLifetime: number | null
 }
 
 /** 50 MB (spec 2, Limits). */

@@ -5,7 +5,7 @@
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { Unread } from "../access/rules.ts"
-import { filesWriter, fileWriter } from "../file/shown.ts"
+import { filesWriter, fileWriter, hasEndingLinks } from "../file/shown.ts"
 import type { FileLinks } from "../file/shown.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../filter/tree.ts"
@@ -91,6 +91,10 @@ export interface ItemTools extends TagTools {
   /** Makes the links of files; null where no files are stored. */
   readonly files: FileLinks | null
 }
+
+/** Whether an answer has links that end, so that no cache may repeat it when they have. */
+export const hasLinks = ({ fields }: Shown, { files }: ItemTools): boolean =>
+  files !== null && fields.some(({ file }) => file !== null && hasEndingLinks(file, files))
 
 /** Writes the cells of a file field. The key that its links name is put together only where there is a link to make. */
 const filePart = (

@@ -13,7 +13,7 @@ import { always, both, confined, not } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
-import { isOutdated, itemWriter, layoutOf } from "./item.ts"
+import { hasLinks, isOutdated, itemWriter, layoutOf } from "./item.ts"
 import type { ItemTools, ItemWriter, Layout, Shown } from "./item.ts"
 import type { PageShape } from "./plan.ts"
 
@@ -22,6 +22,8 @@ interface Face {
   readonly order: readonly SortKey[]
   readonly layout: Layout
   readonly write: ItemWriter
+  /** Whether items have links that end. */
+  readonly ending: boolean
 }
 
 /** Everything about a page that does not depend on its position or the request's instant. */
@@ -200,7 +202,7 @@ const faceOf = (
     return cached.face
   }
   const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
-  const face: Face = { order, layout, write: itemWriter(access, shown, layout, tools) }
+  const face: Face = { order, layout, write: itemWriter(access, shown, layout, tools), ending: hasLinks(shown, tools) }
   if (key.length <= cachedText) cache.set(key, { access, face })
   return face
 }

@@ -3,7 +3,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { cellFromJson, cellFromText, compareCells, jsonFromCell, wireFromCell } from "./cell.ts"
 import type { Json, ListShape } from "./kind.ts"
-import { elementsOf, listCell, textsIn } from "./list.ts"
+import { elementsOf, listCell, textsIn, withText } from "./list.ts"
 
 const shape: ListShape & { readonly optional: boolean } = { kind: "list", of: "text", max: 3, optional: false }
 
@@ -47,5 +47,12 @@ describe("lists", () => {
     expect(elementsOf("[null,\"a\",[\"b\",null]]")).toEqual([null, "a", ["b", null]])
     expect(textsIn("[[\"a\",null],[\"b\",\"c\"]]")).toEqual(["a", "b", "c"])
     expect(textsIn("[]")).toEqual([])
+  })
+
+  it("take another text in place of one, and nothing else changes", () => {
+    expect(withText("[null,\"a\",[\"a\",null],\"ab\",\"a\\u0007\"]", "a", "quote\"")).toBe(
+      "[null,\"quote\\\"\",[\"quote\\\"\",null],\"ab\",\"a\\u0007\"]"
+    )
+    expect(withText("[\"a\"]", "b", "c")).toBe("[\"a\"]")
   })
 })

@@ -11,6 +11,10 @@ export const listCell = (texts: readonly string[]): string => JSON.stringify(tex
 /** The elements of a list's cell: texts, and in arrays of a database also nulls and arrays of these. */
 export const elementsOf = (cell: string): readonly Json[] => JSON.parse(cell) as readonly Json[]
 
+/** A list's cell with another text in place of one, wherever that stands. */
+export const withText = (cell: string, text: string, next: string): string =>
+  JSON.stringify(elementsOf(cell), (_, element: Json) => element === text ? next : element)
+
 /** All texts in a list's cell in their order, also those in arrays within it. */
 export const textsIn = (cell: string): readonly string[] => {
   const texts: string[] = []

@@ -58,6 +58,9 @@ describe.skipIf(chromiumPath === null)("files", () => {
       expect(await image.evaluate((element) => element.style.backgroundImage)).toMatch(/^url\("data:image\/png/)
       const link = record.box("image").getByRole("link", { name: "Open" })
       expect(await link.getAttribute("rel")).toBe("noreferrer")
+      const saving = page.waitForEvent("download")
+      await record.box("image").getByRole("link", { name: "Download" }).click()
+      expect((await saving).suggestedFilename()).toMatch(/\.jpg$/)
       await record.box("image").getByText(/^JPEG · /).waitFor()
     })
     await using({}, async (page, record, sent) => {
@@ -197,6 +200,42 @@ describe.skipIf(chromiumPath === null)("files", () => {
         expect(await image.getAttribute("referrerpolicy")).toBe("no-referrer")
         await expect.poll(() => referrer).toBe(undefined)
       }
+    })
+  })
+
+  it("are opened by a new link where theirs has ended, also while the record is edited", async () => {
+    const { body } = await stage.call("admin", "GET", "/orders?page_size=9&order_by=id&fields=id")
+    const { id } = (body["items"] as readonly Record<string, unknown>[])[8]!
+    await using({}, async (page, record, sent, quiet) => {
+      await record.open("orders", String(id))
+      await chooser(page, "invoice").setInputFiles({ name: "invoice.pdf", mimeType: "application/pdf", buffer: pdf })
+      await sentWhole(record.box("invoice"), "invoice.pdf")
+      await record.save()
+      await record.toast("Saved").waitFor()
+      const read = new RegExp(`/api/v1/orders/${String(id)}(?:\\?|$)`)
+      let ended = true
+      await page.route(read, async (route) => {
+        const response = await route.fetch()
+        const text = await response.text()
+        await route.fulfill({ response, body: ended ? text.replace(/exp=\d+/g, "exp=1000000000") : text })
+      })
+      await page.reload()
+      const open = record.box("invoice").getByRole("link", { name: "Open" })
+      await expect.poll(() => open.getAttribute("href")).toContain("exp=1000000000")
+      await record.input("note").fill("changed")
+      await quiet()
+      ended = false
+      sent.length = 0
+      const popup = page.waitForEvent("popup")
+      await open.click()
+      const opened = await popup
+      expect(sent.filter((line) => read.test(line.split(" ")[1]!))).toHaveLength(1)
+      expect(await open.getAttribute("href")).not.toContain("exp=1000000000")
+      await opened.close()
+      expect(await record.input("note").inputValue()).toBe("changed")
+      const saving = page.waitForEvent("download")
+      await record.box("invoice").getByRole("link", { name: "Download" }).click()
+      expect((await saving).suggestedFilename()).toBe("invoice.pdf")
     })
   })
 

@@ -62,7 +62,7 @@ const papers = defineResource("papers", {
     scan_size: f.integer().bits(64).readOnly().optional(),
     scan_type: f.text().readOnly().optional(),
     scan_note: f.integer().readOnly().optional(),
-    confidential: f.file().optional()
+    confidential: f.file().optional().linkLifetime("10 minutes")
   },
   access: { fields: { confidential: { read: ["admin"], write: ["admin"] } } }
 })

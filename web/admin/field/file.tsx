@@ -3,7 +3,7 @@
  * uploaded at once. The form then holds its ticket, and a save writes that ticket. Nothing of a file becomes markup.
  */
 
-import { CloudUpload, Download, FileText, Image as ImageIcon, X } from "lucide-react"
+import { CloudUpload, FileText, Image as ImageIcon, X } from "lucide-react"
 import {
   type ClipboardEvent,
   createContext,
@@ -23,6 +23,7 @@ import { useApp } from "../shell/app.ts"
 import { fieldLabel } from "../shell/catalogue.ts"
 import { client } from "../shell/client.ts"
 import { problemText } from "../shell/problem.tsx"
+import { FileLinks, isOver } from "./file-links.tsx"
 import style from "./file.module.css"
 import type { InputProps } from "./input-props.ts"
 import { isolated, short } from "./plain.ts"
@@ -130,13 +131,7 @@ export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
 /** Called when signed links have expired. A list provides the function that reads its records again. */
 export const FileExpiry = createContext<() => void>(() => {})
 
-/** Whether a signed link has expired. Only then is the record read again, because a picture may fail for other reasons. */
-const isOver = (url: string | undefined): boolean => {
-  const end = url === undefined ? null : new URL(url, location.href).searchParams.get("exp")
-  return end !== null && Number(end) * 1_000 <= Date.now()
-}
-
-/** The picture of a file in a list. */
+/** The picture of a file in a list. Only an ended link is a reason to read again, because a picture may fail for others. */
 export const ListedPicture = ({ file, size }: { readonly file: FileValue; readonly size: number }): ReactNode => {
   const again = use(FileExpiry)
   return (
@@ -385,18 +380,18 @@ export const FileInput = (props: InputProps): ReactNode => {
           )
           : (
             <>
-              <Picture file={file} size={54} onExpired={fileOf(value) === null ? undefined : onExpired} />
+              <Picture
+                file={file}
+                size={54}
+                onExpired={fileOf(value) === null ? undefined : () => void onExpired?.()}
+              />
               <span className="grow">
                 <b className="cut">
                   <bdi>{fileName(file)}</bdi>
                 </b>
                 <span className="dim">{file.missing === true ? t.file.missingText : details(file, format)}</span>
               </span>
-              {file.url !== undefined && !file.url.startsWith("blob:") && (
-                <a className="btn" href={file.url} target="_blank" rel="noreferrer">
-                  <Download className="icon" aria-hidden="true" /> {t.file.open}
-                </a>
-              )}
+              <FileLinks file={file} onOver={onExpired} />
             </>
           )}
         {sending === null && !disabled && (

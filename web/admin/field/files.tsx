@@ -3,12 +3,13 @@
  * take from. Files are uploaded one after the other; the form holds the list of their tickets beside what is stored, and a save writes all of it.
  */
 
-import { ArrowDown, ArrowUp, CloudUpload, Download, GripVertical, X } from "lucide-react"
+import { ArrowDown, ArrowUp, CloudUpload, GripVertical, X } from "lucide-react"
 import { type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
 import type { FileValue } from "../../client/index.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useWords } from "../place/words.ts"
 import { fieldLabel } from "../shell/catalogue.ts"
+import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
 import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture, typeName } from "./file.tsx"
@@ -22,20 +23,23 @@ export const filesOf = (value: unknown): readonly FileValue[] =>
   Array.isArray(value) ? value.flatMap((each) => fileOf(each) ?? []) : []
 
 /** All files of a record that cannot be changed. */
-export const FilesShown = ({ value }: { readonly value: unknown }): ReactNode => {
+export const FilesShown = (
+  { onExpired, value }: { readonly value: unknown; readonly onExpired: InputProps["onExpired"] }
+): ReactNode => {
   const { t } = useLocale()
   return (
     <ul className={style.shown}>
       {filesOf(value).map((file, at) => (
         <li key={`${at} ${file.uri}`}>
-          <Picture file={file} size={54} />
+          <Picture file={file} size={54} onExpired={() => void onExpired?.()} />
           {file.url === undefined
             ? <bdi className="cut">{fileName(file)}</bdi>
             : (
-              <a className="cut" href={file.url} target="_blank" rel="noreferrer">
+              <FileLink className="cut" href={file.url} target="_blank" onOver={onExpired}>
                 <bdi>{fileName(file)}</bdi>
-              </a>
+              </FileLink>
             )}
+          <SaveLink file={file} of={isolated(fileName(file))} onOver={onExpired} />
           {file.missing === true && <span className="badge" data-tone="bad">{t.file.missing}</span>}
         </li>
       ))}
@@ -75,6 +79,7 @@ interface Focus {
 export const FilesInput = (props: InputProps): ReactNode => {
   const { describedBy, disabled = false, field, id, invalid = false, label, onChange, onExpired, resource, value } =
     props
+  const { held = value } = props
   const { format, t } = useLocale()
   const w = useWords(words)
   const { accept = null, externalUrls = false, maxFiles = 100, maxSize = Number.POSITIVE_INFINITY } = field.file ?? {}
@@ -90,7 +95,8 @@ export const FilesInput = (props: InputProps): ReactNode => {
   const focus = useRef<Focus | null>(null)
   const name = label ?? fieldLabel(resource, field.name)
   const texts = textsOf(value)
-  const stored = new Map(filesOf(value).map((file) => [file.uri, file]))
+  // A draft holds texts only. The links of the record's files end, and come anew with the record.
+  const stored = new Map([...filesOf(held), ...filesOf(value)].map((file) => [file.uri, file]))
   const fileFor = (text: string): FileValue => fileIn(stored, text)
 
   /** The list as it is now: an upload that ends goes to its end. */
@@ -231,7 +237,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
                 onKeyDown={(event) => onKeyDown(event, at)}
               >
                 {!disabled && <GripVertical className="icon" aria-hidden="true" />}
-                <Picture file={file} size={54} onExpired={sent === undefined ? onExpired : undefined} />
+                <Picture file={file} size={54} onExpired={sent === undefined ? () => void onExpired?.() : undefined} />
                 <span className="grow">
                   <b className="cut">
                     <bdi>{fileName(file)}</bdi>
@@ -242,17 +248,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
                   )}
                 </span>
                 <span className={style.tools}>
-                  {file.url !== undefined && !file.url.startsWith("blob:") && (
-                    <a
-                      className="btn quiet bare"
-                      href={file.url}
-                      target="_blank"
-                      rel="noreferrer"
-                      aria-label={`${t.file.open}: ${own}`}
-                    >
-                      <Download className="icon" aria-hidden="true" />
-                    </a>
-                  )}
+                  <FileLinks file={file} of={own} onOver={onExpired} />
                   {!disabled && (
                     <>
                       <button

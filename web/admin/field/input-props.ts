@@ -9,6 +9,8 @@ export interface InputProps {
   readonly field: MetaField
   /** The value in wire form, or the text that was typed last. */
   readonly value: unknown
+  /** The value that the record has, where there is one. */
+  readonly held?: unknown
   readonly onChange: (draft: Draft) => void
   readonly id?: string
   readonly label?: string | undefined
@@ -20,6 +22,6 @@ export interface InputProps {
   readonly disabled?: boolean
   /** The first typed letter, shown instead of the value. */
   readonly typed?: string | undefined
-  /** Called when the link of a file has expired. */
-  readonly onExpired?: () => void
+  /** Called when the link of a file has ended: reads the record again. */
+  readonly onExpired?: () => Promise<void>
 }

@@ -324,6 +324,7 @@ export const ar: Messages = {
     replace: "استبدال",
     remove: "إزالة الملف",
     open: "فتح",
+    download: "تنزيل",
     link: "رابط",
     useLink: "استخدام الرابط",
     notLink: "اكتب عنوانًا كاملًا يبدأ بـ https://.",

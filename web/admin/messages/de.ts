@@ -331,6 +331,7 @@ export const de: Messages = {
     replace: "Ersetzen",
     remove: "Datei entfernen",
     open: "Öffnen",
+    download: "Herunterladen",
     link: "Link",
     useLink: "Link verwenden",
     notLink: "Geben Sie eine ganze Adresse ein, die mit https:// beginnt.",

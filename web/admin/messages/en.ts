@@ -329,6 +329,7 @@ export const en = {
     replace: "Replace",
     remove: "Remove the file",
     open: "Open",
+    download: "Download",
     link: "Link",
     useLink: "Use the link",
     notLink: "Write a whole address that begins with https://.",

@@ -328,6 +328,7 @@ export const es: Messages = {
     replace: "Sustituir",
     remove: "Quitar el archivo",
     open: "Abrir",
+    download: "Descargar",
     link: "Enlace",
     useLink: "Usar el enlace",
     notLink: "Escriba una dirección completa que empiece por https://.",

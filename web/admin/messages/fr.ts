@@ -329,6 +329,7 @@ export const fr: Messages = {
     replace: "Remplacer",
     remove: "Retirer le fichier",
     open: "Ouvrir",
+    download: "Télécharger",
     link: "Lien",
     useLink: "Utiliser le lien",
     notLink: "Saisissez une adresse complète qui commence par https://.",

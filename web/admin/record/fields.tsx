@@ -29,7 +29,7 @@ export interface FieldsProps {
   readonly fresh?: boolean
   readonly onChange: (field: string, draft: Draft) => void
   /** Called when the link of a file has expired, so that the record is read again. */
-  readonly onExpired?: () => void
+  readonly onExpired?: () => Promise<void>
 }
 
 /** Whether a field takes the whole width. */
@@ -105,6 +105,7 @@ const Field = (
                 resource={resource}
                 field={field}
                 value={changed ? drafts[name]!.value : record[name]}
+                held={record[name]}
                 typed={drafts[name]?.text}
                 label={holdsFiles(field) ? fieldLabel(resource, name) : undefined}
                 invalid={problem !== undefined}
@@ -123,7 +124,7 @@ const Field = (
                 {record[name] === null || record[name] === undefined
                   ? <span className="dim">{t.field.empty}</span>
                   : field.kind === "files"
-                  ? <FilesShown value={record[name]} />
+                  ? <FilesShown value={record[name]} onExpired={onExpired} />
                   : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}

@@ -134,7 +134,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   const versions = useVersions(resource)
   const [deleting, setDeleting] = useState(false)
   const [plugged, setPlugged] = useState<readonly Offer[]>([])
-  const asked = useRef<string | null>(null)
+  const asked = useRef<Promise<unknown> | null>(null)
   const { base: record, loaded } = edit
   const relations = splitRelations(useManyRelations(resource, record ?? null))
   const title = record === undefined ? "" : titleOf(resource, record)
@@ -186,11 +186,9 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
     )
   }
 
-  // Only once per version. If the file no longer exists, the reads would never end.
-  const expired = (): void => {
-    if (asked.current === record.etag) return
-    asked.current = record.etag
-    void edit.reload()
+  // A picture fails once for each address, so reads of a file that no longer exists end. Several pictures ask for one read.
+  const expired = async (): Promise<void> => {
+    await (asked.current ??= edit.reload().finally(() => asked.current = null))
   }
   const state = resource.model.fields.find((field) => field.kind === "enum" && isState(field))
   const undelete = async (): Promise<void> => {

@@ -98,7 +98,8 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     refetchOnMount: "always"
   })
   // A version that arrives during editing does not replace the edited one. A save on the older version leads to the merge.
-  const base = editBase ?? loaded?.record
+  // Of the same version the one that was read last has the links of files that live longer.
+  const base = editBase === null || loaded?.record.etag === editBase.etag ? loaded?.record : editBase
   const changes = useMemo(() => base === undefined ? {} : changesOf(drafts, base), [base, drafts])
   const count = Object.keys(drafts).length + rowsCount(rows)
 
