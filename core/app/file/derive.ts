@@ -27,7 +27,7 @@ import { fileFieldsOf, fileTexts } from "../../domain/write/file.ts"
 import type { RecordsError, RecordsTransaction } from "../../ports/records.ts"
 import type { Bytes } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { ask, schedule, storageProblem } from "../ground/provider.ts"
+import { ask, askMs, schedule, storageProblem } from "../ground/provider.ts"
 import type { FileProvider, Files } from "../ground/provider.ts"
 import { claimFiles } from "../write/attach.ts"
 import { inTransaction } from "../write/transaction.ts"
@@ -222,7 +222,7 @@ const deriveOne = Effect.fnUntraced(function*(
   if (held.cell === null) return "left"
   const { storage } = provider
   const unavailable = storageProblem(files, provider.name)
-  const head = yield* Effect.catch(ask(files, provider, storage.head(stored.path)), unavailable)
+  const head = yield* Effect.catch(ask(files, provider, storage.head(stored.path), askMs.upload), unavailable)
   if (head === null) return "missing"
   const file = partOf(target.file, lacking)
   const use = { access: { model }, field, file, files, provider }
@@ -238,7 +238,7 @@ const deriveOne = Effect.fnUntraced(function*(
   const entry = promised.length === 0
     ? null
     : yield* Effect.catch(
-      schedule(files, provider, variantsEntry(stored, promised, now + uploadDueMs)),
+      schedule(files, provider, variantsEntry(stored, promised, now + uploadDueMs), askMs.upload),
       unavailable
     )
   const room = yield* roomForCopies(files, provider)
@@ -258,7 +258,7 @@ const deriveOne = Effect.fnUntraced(function*(
       }))
       const forget = entry === null
         ? Effect.void
-        : Effect.ignore(ask(files, provider, storage.remove(entry)))
+        : Effect.ignore(ask(files, provider, storage.remove(entry), askMs.upload))
       if (variants.length === 0 && cells.size === 0) {
         yield* forget
         return "nothing"
@@ -275,7 +275,7 @@ const deriveOne = Effect.fnUntraced(function*(
       // A variant that is listed no more goes later: its links are still valid. While a row lists it, the entry does nothing.
       if (replaced.length > 0) {
         const later = variantsEntry(stored, replaced, now + provider.retention)
-        yield* Effect.catch(schedule(files, provider, later), unavailable)
+        yield* Effect.catch(schedule(files, provider, later, askMs.upload), unavailable)
       }
       const done = yield* inTransaction(
         core,

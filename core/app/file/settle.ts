@@ -16,7 +16,7 @@ import type { Problem } from "../../domain/problem.ts"
 import { StorageError } from "../../ports/storage.ts"
 import type { UnfinishedTarget } from "../../ports/storage.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { ask, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/provider.ts"
+import { ask, askMs, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/provider.ts"
 import { roomBeside, unclaimRoom } from "./room.ts"
 import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
 import type { Derived, SizedFile } from "./stored.ts"
@@ -48,7 +48,8 @@ const finishMs = 60_000
 export const asked = <A>(
   { files, provider }: UploadTarget,
   call: Effect.Effect<A, StorageError>
-): Effect.Effect<A, Problem> => Effect.catch(ask(files, provider, call), storageProblem(files, provider.name))
+): Effect.Effect<A, Problem> =>
+  Effect.catch(ask(files, provider, call, askMs.upload), storageProblem(files, provider.name))
 
 /** What is known of the file; null: its first bytes have not come yet. */
 export const recordOf = (upload: PiecedUpload): Effect.Effect<UploadRecord | null, Problem> =>
@@ -158,7 +159,7 @@ const show = Effect.fnUntraced(function*(
   const { files, provider } = upload
   const unavailable = storageProblem(files, provider.name)
   for (const each of expected(upload, first)) {
-    yield* Effect.catch(schedule(files, provider, uploadEntry(each, record.finished)), unavailable)
+    yield* Effect.catch(schedule(files, provider, uploadEntry(each, record.finished), askMs.upload), unavailable)
   }
   const finish = provider.storage.resumable.finish(upload.name, targetOfRecord(upload, record))
   const finished = yield* Effect.catch(within(finish, finishMs), unavailable)

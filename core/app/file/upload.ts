@@ -14,7 +14,7 @@ import type { Problem } from "../../domain/problem.ts"
 import type { Call, Incoming, IncomingFile, Reply } from "../ground/call.ts"
 import { pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { ask, schedule, storageProblem, uploadEntry } from "../ground/provider.ts"
+import { ask, askMs, schedule, storageProblem, uploadEntry } from "../ground/provider.ts"
 import { after, begin, metered, reading } from "./body.ts"
 import type { Meter } from "./body.ts"
 import { readMaybe } from "./key.ts"
@@ -82,7 +82,7 @@ const store = Effect.fnUntraced(function*(
       gate.promise.catch(() => {})
       const scheduled = Effect.onExit(
         Effect.map(
-          Effect.forEach(promises, (each) => schedule(files, provider, uploadEntry(each, files.now()))),
+          Effect.forEach(promises, (each) => schedule(files, provider, uploadEntry(each, files.now()), askMs.upload)),
           (all) => void (names = all)
         ),
         (exit) => Effect.sync(() => exit._tag === "Success" ? gate.resolve() : gate.reject(new Error("not scheduled")))
@@ -90,7 +90,7 @@ const store = Effect.fnUntraced(function*(
       const undo = Effect.suspend(() =>
         Effect.ignore(Effect.forEach(
           [...new Set(promises.flatMap((each) => [...pathsOf(each)])), ...names],
-          (each) => ask(files, provider, provider.storage.remove(each)),
+          (each) => ask(files, provider, provider.storage.remove(each), askMs.upload),
           { concurrency: "unbounded", discard: true }
         ))
       )

@@ -73,21 +73,22 @@ export const within = <A>(
     }
   })
 
-/** The longest that a write waits for one small call. A storage that answers later counts as down for it. */
-const askedMs = 2_000
+/** How long a small call may take on behalf of a write, and of an upload, which takes long by nature. */
+export const askMs = { write: 2_000, upload: 10_000 } as const
 
 /** A small call on behalf of somebody who waits. A storage that has not answered several times is not asked for a while. */
 export const ask = <A>(
   files: Files,
   { breaker }: FileProvider,
-  call: Effect.Effect<A, StorageError>
+  call: Effect.Effect<A, StorageError>,
+  milliseconds: number
 ): Effect.Effect<A, StorageError> =>
   Effect.suspend(() =>
     breaker.isOpen(files.now())
       ? Effect.fail(new StorageError({ reason: "Unavailable", cause: new Error("The storage counts as down.") }))
       : Effect.tap(
         Effect.tapError(
-          within(call, askedMs),
+          within(call, milliseconds),
           ({ reason }) => Effect.sync(() => breaker.note(reason !== "Unavailable", files.now()))
         ),
         () => Effect.sync(() => breaker.note(true, files.now()))
@@ -151,11 +152,12 @@ export const readText = (
 export const schedule = (
   files: Files,
   provider: FileProvider,
-  entry: CleanupEntry
+  entry: CleanupEntry,
+  milliseconds: number
 ): Effect.Effect<string, StorageError> => {
   const name = entryName(entry.due, files.newId())
   const put = provider.storage.put(name, textBody(writeEntry(entry)), { type: "application/json", size: null })
-  return Effect.as(ask(files, provider, put), name)
+  return Effect.as(ask(files, provider, put, milliseconds), name)
 }
 
 /** The entry that every upload has from its beginning, so that a file nobody attaches goes. */

@@ -14,7 +14,7 @@ import { invalidRecord } from "../../domain/write/body.ts"
 import type { FileValueGiven, GivenUpload, Tickets } from "../../domain/write/file.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
-import { ask, type FileProvider, type Files, filesLock, schedule, storageProblem } from "../ground/provider.ts"
+import { ask, askMs, type FileProvider, type Files, filesLock, schedule, storageProblem } from "../ground/provider.ts"
 
 export const ticketsOf = ({ files }: Core): Tickets | null => files === null ? null : files.tickets
 
@@ -68,7 +68,7 @@ const isThere = (files: Files, { path, provider: name }: StoredFile): Effect.Eff
   return provider === undefined
     ? Effect.succeed(false)
     : Effect.map(
-      Effect.catch(ask(files, provider, provider.storage.head(path)), storageProblem(files, name)),
+      Effect.catch(ask(files, provider, provider.storage.head(path), askMs.write), storageProblem(files, name)),
       (head) => head !== null
     )
 }
@@ -110,7 +110,7 @@ export const prepare = Effect.fnUntraced(function*(
   yield* Effect.forEach(taken, (file) => {
     const provider = providerOf(files, file)!
     const entry = entryOf(file, now + provider.retention)
-    return Effect.catch(schedule(files, provider, entry), storageProblem(files, file.provider))
+    return Effect.catch(schedule(files, provider, entry, askMs.write), storageProblem(files, file.provider))
   }, { concurrency: 8, discard: true })
   return {
     there: new Set([...there, ...uploads.map(({ file }) => heldText(file))]),
