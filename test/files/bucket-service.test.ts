@@ -131,8 +131,8 @@ describe.skipIf(!hasBucketServer)(`a bucket that goes away${hasBucketServer ? ""
       "urn:service:problem:unavailable",
       "5"
     ])
-    // Nothing of the storage is told.
-    expect(answer.text).not.toMatch(/127\.0\.0\.1|shop\/|bucket|ECONN|S3/i)
+    // Nothing of the storage is told. The path may have a sealed text, in which any letters stand.
+    expect(answer.text.replace(/"instance":"[^"]*"/, "")).not.toMatch(/127\.0\.0\.1|shop\/|bucket|ECONN|S3/i)
   }
 
   it("answers downloads with a link there, with the same type and name, for as long as the own link", async () => {

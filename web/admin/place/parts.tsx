@@ -4,7 +4,7 @@
  */
 
 import { ArrowLeft, Copy } from "lucide-react"
-import { type ReactNode, useEffect, useId, useRef } from "react"
+import { type FocusEvent, type ReactNode, useEffect, useId, useRef } from "react"
 import { useLocale } from "../messages/locale.tsx"
 import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
@@ -141,9 +141,20 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
   )
 }
 
+/** Browsers let a narrow link that gets the focus stay half outside of a box that scrolls. */
+const bringIntoSight = ({ currentTarget, target }: FocusEvent): void => {
+  if (target !== currentTarget) target.scrollIntoView({ block: "nearest", inline: "nearest" })
+}
+
 /** A table whose rows do not open: a narrow screen leaves no column out, and scrolls it. The keyboard scrolls it, too, so its box takes the focus. */
 export const Listing = <Row extends object>(props: TableProps<Row>): ReactNode => (
-  <div className={`${style.list} ${style.whole}`} role="group" aria-label={props.label} tabIndex={0}>
+  <div
+    className={`${style.list} ${style.whole}`}
+    role="group"
+    aria-label={props.label}
+    tabIndex={0}
+    onFocus={bringIntoSight}
+  >
     <Table {...props} />
   </div>
 )
