@@ -215,6 +215,10 @@ export class Problem extends Data.TaggedError("Problem")<{
   readonly headers: { readonly [name: string]: string }
 }> {}
 
+/** Whether something that was thrown or failed is a refusal, and not a defect. */
+export const isProblem = (error: unknown): error is Problem =>
+  error instanceof Error && "_tag" in error && error._tag === "Problem"
+
 export const problem = (
   slug: ProblemSlug,
   detail: string,

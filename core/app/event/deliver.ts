@@ -65,7 +65,8 @@ export interface Delivery {
 export const eventId = (seal: SealService, { change: { model, stored }, event }: Happened): string =>
   `evt_${seal.digest(JSON.stringify([stored.sequence, stored.transaction, stored.at, model.name, event]))}`
 
-const keyOf = ({ change }: Happened): string => {
+/** The key of the record that an event is about, as addresses write it. */
+export const keyOf = ({ change }: Happened): string => {
   const row = judgedRow(change)
   return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }

@@ -12,7 +12,6 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { StoredChange } from "../../domain/event/change.ts"
-import { judgedRow } from "../../domain/event/change.ts"
 import {
   concerns,
   type EventFailure,
@@ -26,14 +25,21 @@ import { retryWait, triesOf } from "../../domain/event/retry.ts"
 import { spacingMs, type Subscription } from "../../domain/event/subscription.ts"
 import type { TryResult } from "../../domain/event/try.ts"
 import type { EnqueuePlan } from "../../domain/job/enqueue.ts"
-import { writeKey } from "../../domain/read/key.ts"
 import { classOf } from "../../domain/thrown.ts"
 import type { ChangesService, Taken } from "../../ports/changes.ts"
 import type { QueueError, QueueService } from "../../ports/queue.ts"
 import type { RatesService } from "../../ports/rates.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RolesNow } from "../../ports/subscriptions.ts"
-import { type Delivering, type Delivery, eventId, receiverMs, SubscriptionEnded, tryDelivery } from "./deliver.ts"
+import {
+  type Delivering,
+  type Delivery,
+  eventId,
+  keyOf,
+  receiverMs,
+  SubscriptionEnded,
+  tryDelivery
+} from "./deliver.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -131,11 +137,6 @@ interface Plan {
     readonly failure: EventFailure
     readonly undone: readonly Undone[]
   }>
-}
-
-const keyOf = ({ change }: Happened): string => {
-  const row = judgedRow(change)
-  return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }
 
 const plan = (

@@ -1,7 +1,7 @@
 /** Bodies of uploads as they pass: their beginning decides the type, and they are counted, hashed and limited on their way. */
 
 import * as Effect from "effect/Effect"
-import { problem } from "../../domain/problem.ts"
+import { isProblem, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { Bytes } from "../../ports/storage.ts"
 
@@ -86,9 +86,6 @@ export async function* after(body: Bytes, done: Promise<void>): Bytes {
   yield* body
   await done
 }
-
-export const isProblem = (error: unknown): error is Problem =>
-  error instanceof Error && "_tag" in error && error._tag === "Problem"
 
 /** What the body throws is a refusal for its sender. Any other failure is a defect. */
 export const reading = <A>(work: () => Promise<A>): Effect.Effect<A, Problem> =>

@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { isProblem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import type { Call, IncomingFile, Reply } from "../ground/call.ts"
@@ -25,8 +26,6 @@ export interface UploadKey {
 
 /** Keys of uploads that are under way in this process. */
 const underWay = new Set<string>()
-
-const isProblem = (error: Problem | RecordsError): error is Problem => error._tag === "Problem"
 
 /** The key of an upload; null without one. */
 export const readMaybe = (core: Core, call: Call): Result.Result<UploadKey | null, Problem> =>
@@ -74,8 +73,8 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
           }
         })
         if (read !== null) {
-          return yield* (read instanceof Error && "_tag" in read && read._tag === "Problem"
-            ? Effect.fail(read as Problem)
+          return yield* (isProblem(read)
+            ? Effect.fail(read)
             : Effect.die(read))
         }
         return yield* replayed(requestOf(hash.digest()), claimed)

@@ -29,7 +29,7 @@ import {
 } from "../../domain/file/unfinished.ts"
 import type { UploadRecord } from "../../domain/file/unfinished.ts"
 import { tenantFolder } from "../../domain/file/uri.ts"
-import { notFound, problem } from "../../domain/problem.ts"
+import { isProblem, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { ListedFile } from "../../ports/storage.ts"
 import type { Call, Incoming, Reply } from "../ground/call.ts"
@@ -206,14 +206,11 @@ const receive = Effect.fnUntraced(function*(
   if (appended === null) return yield* Effect.fail(notFound())
   if (!appended.matched) return yield* Effect.fail(wrongOffset(appended.size))
   if (piece.error !== null) {
-    return yield* isRefusal(piece.error) ? Effect.fail(piece.error) : Effect.die(piece.error)
+    return yield* isProblem(piece.error) ? Effect.fail(piece.error) : Effect.die(piece.error)
   }
   if (appended.size === length) yield* settle(call, upload, record)
   return appended.size
 })
-
-const isRefusal = (error: unknown): error is Problem =>
-  error instanceof Error && "_tag" in error && error._tag === "Problem"
 
 const turnOf = <A>(upload: PiecedUpload, work: (turn: Turn) => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
   inTurn(`${upload.provider.name}:${upload.name}`, upload.who, work)

@@ -10,7 +10,7 @@ import type { CleanupEntry } from "../../domain/file/cleanup.ts"
 import type { Quota } from "../../domain/file/quota.ts"
 import type { FileLinks, LinkedProvider } from "../../domain/file/shown.ts"
 import type { StoredFile } from "../../domain/file/uri.ts"
-import { problem } from "../../domain/problem.ts"
+import { isProblem, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { Tickets } from "../../domain/write/file.ts"
 import type { DetectorService } from "../../ports/detector.ts"
@@ -98,11 +98,7 @@ export const ask = <A>(
 /** A storage that does not work, as the caller is told: its own errors stay inside. `Body` is the sender's own failure. */
 export const storageProblem =
   (files: Files, provider: string) => (error: StorageError): Effect.Effect<never, Problem> => {
-    if (
-      error.reason === "Body" && error.cause instanceof Error && "_tag" in error.cause && error.cause._tag === "Problem"
-    ) {
-      return Effect.fail(error.cause as Problem)
-    }
+    if (error.reason === "Body" && isProblem(error.cause)) return Effect.fail(error.cause)
     if (error.reason === "Full") {
       return Effect.fail(problem("insufficient-storage", "There is no room for the file."))
     }

@@ -19,10 +19,9 @@ import { isMessageId, type NoClaim, readClaim, schemeHeaders, stripeId } from ".
 import type { JobDatabase } from "../../domain/job/definition.ts"
 import { planEnqueue } from "../../domain/job/enqueue.ts"
 import { outageOf, outageProblem } from "../../domain/outage.ts"
-import { notFound, Problem, problem } from "../../domain/problem.ts"
+import { isProblem, notFound, Problem, problem } from "../../domain/problem.ts"
 import { classOf } from "../../domain/thrown.ts"
 import type { QueueService } from "../../ports/queue.ts"
-import type { RecordsError } from "../../ports/records.ts"
 import type { SubmissionsService } from "../../ports/submissions.ts"
 import type { Reply } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
@@ -151,8 +150,6 @@ type Denied = { readonly of: "denied"; readonly reason: Denial; readonly thrown:
 type Verified = { readonly of: "verified"; readonly id: string | null }
 
 const denied = (reason: Denial, thrown: string | null = null): Denied => ({ of: "denied", reason, thrown })
-
-const isProblem = (error: Problem | RecordsError): error is Problem => error instanceof Problem
 
 /** The use cases of hooks over one core. */
 export const makeHooks = (core: Core, parts: HookParts): HookApp => {

@@ -126,6 +126,28 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     parameters: [query("name", "The job's name.", text, true)],
     responses: { "200": answered("How many there were.", whole({ count })), ...refusals(400, 401, 403) }
   })
+  /** A list of jobs in pages. `more`: parameters that only this list has. */
+  const page = (operationId: string, summary: string, jobs: Doc, ...more: readonly Doc[]): Doc => ({
+    operationId,
+    tags: [tag],
+    summary,
+    parameters: [
+      query("name", "Only jobs of this name.", text),
+      ...more,
+      query("page_size", "0 or absent: 50. At most 500.", count),
+      query("page_token", "`next_page_token` of the page before.", text)
+    ],
+    responses: {
+      "200": answered("A page.", whole({ jobs: list(jobs), next_page_token: orNull(text) })),
+      ...refusals(400, 401, 403)
+    }
+  })
+  const single = (operationId: string, summary: string, job: Doc): Doc => ({
+    operationId,
+    tags: [tag],
+    summary,
+    responses: { "200": answered("The job.", job), ...refusals(400, 401, 403, 404) }
+  })
   const pause = (operationId: string, summary: string): Doc => ({
     post: {
       operationId,
@@ -153,31 +175,13 @@ export const jobPaths = (parent: string, tag: string): Doc => {
       }
     },
     [`${parent}/jobs/failed`]: {
-      get: {
-        operationId: "listFailedJobs",
-        tags: [tag],
-        summary: "Failed jobs, newest first",
-        parameters: [
-          query("name", "Only jobs of this name.", text),
-          query("page_size", "0 or absent: 50. At most 500.", count),
-          query("page_token", "`next_page_token` of the page before.", text)
-        ],
-        responses: {
-          "200": answered("A page.", whole({ jobs: list(failed), next_page_token: orNull(text) })),
-          ...refusals(400, 401, 403)
-        }
-      },
+      get: page("listFailedJobs", "Failed jobs, newest first", failed),
       delete: all("deleteFailedJobs", "Deletes all failed jobs of a name")
     },
     [`${parent}/jobs/failed:retry`]: { post: all("retryFailedJobs", "Gives all failed jobs of a name one more try") },
     [`${parent}/jobs/failed/{id}`]: {
       parameters: [id],
-      get: {
-        operationId: "getFailedJob",
-        tags: [tag],
-        summary: "A failed job with its whole payload",
-        responses: { "200": answered("The job.", failed), ...refusals(400, 401, 403, 404) }
-      },
+      get: single("getFailedJob", "A failed job with its whole payload", failed),
       delete: one("deleteFailedJob", "Deletes a failed job for good")
     },
     [`${parent}/jobs/failed/{id}:retry`]: {
@@ -185,55 +189,23 @@ export const jobPaths = (parent: string, tag: string): Doc => {
       post: one("retryFailedJob", "Gives a failed job one more try")
     },
     [`${parent}/jobs/running`]: {
-      get: {
-        operationId: "listRunningJobs",
-        tags: [tag],
-        summary: "Jobs that run, the longest running first",
-        parameters: [
-          query("name", "Only jobs of this name.", text),
-          query("page_size", "0 or absent: 50. At most 500.", count),
-          query("page_token", "`next_page_token` of the page before.", text)
-        ],
-        responses: {
-          "200": answered("A page.", whole({ jobs: list(running), next_page_token: orNull(text) })),
-          ...refusals(400, 401, 403)
-        }
-      }
+      get: page("listRunningJobs", "Jobs that run, the longest running first", running)
     },
     [`${parent}/jobs/running/{id}`]: {
       parameters: [id],
-      get: {
-        operationId: "getRunningJob",
-        tags: [tag],
-        summary: "A job that runs, with its whole payload",
-        responses: { "200": answered("The job.", running), ...refusals(400, 401, 403, 404) }
-      }
+      get: single("getRunningJob", "A job that runs, with its whole payload", running)
     },
     [`${parent}/jobs/pending`]: {
-      get: {
-        operationId: "listPendingJobs",
-        tags: [tag],
-        summary: "Jobs that wait, or wait for their next try, soonest first",
-        parameters: [
-          query("name", "Only jobs of this name.", text),
-          query("state", "Only jobs in this state.", { enum: ["waiting", "retrying"] }),
-          query("page_size", "0 or absent: 50. At most 500.", count),
-          query("page_token", "`next_page_token` of the page before.", text)
-        ],
-        responses: {
-          "200": answered("A page.", whole({ jobs: list(pending), next_page_token: orNull(text) })),
-          ...refusals(400, 401, 403)
-        }
-      }
+      get: page(
+        "listPendingJobs",
+        "Jobs that wait, or wait for their next try, soonest first",
+        pending,
+        query("state", "Only jobs in this state.", { enum: ["waiting", "retrying"] })
+      )
     },
     [`${parent}/jobs/pending/{id}`]: {
       parameters: [id],
-      get: {
-        operationId: "getPendingJob",
-        tags: [tag],
-        summary: "A job that waits, with its whole payload",
-        responses: { "200": answered("The job.", pending), ...refusals(400, 401, 403, 404) }
-      },
+      get: single("getPendingJob", "A job that waits, with its whole payload", pending),
       delete: one("cancelPendingJob", "Cancels a job that waits", 409)
     },
     [`${parent}/jobs/pending/{id}:run`]: {

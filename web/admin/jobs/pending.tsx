@@ -5,7 +5,7 @@ import { Ban, Play } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
+import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
 import { client } from "../shell/client.ts"
@@ -141,18 +141,7 @@ const Waiting = ({ name, state }: { readonly name: string | null; readonly state
               idOf={({ id }) => id}
               nameOf={(each) => each.name}
             />
-            {hasNextPage && (
-              <div className={style.more}>
-                <button
-                  type="button"
-                  className="btn"
-                  disabled={isFetchingNextPage}
-                  onClick={() => void fetchNextPage()}
-                >
-                  {pw.more}
-                </button>
-              </div>
-            )}
+            {hasNextPage && <More label={pw.more} busy={isFetchingNextPage} onPress={() => void fetchNextPage()} />}
           </Split>
         )}
       {cancelling !== null && (

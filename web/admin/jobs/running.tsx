@@ -3,7 +3,7 @@
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { type Column, Empty, Facts, Moment, Split, Table } from "../place/parts.tsx"
+import { type Column, Empty, Facts, Moment, More, Split, Table } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
 import { usePlace } from "../shell/location.ts"
@@ -101,13 +101,7 @@ export const RunningJobs = ({ name }: { readonly name: string | null }): ReactNo
         idOf={({ id }) => id}
         nameOf={(each) => each.name}
       />
-      {hasNextPage && (
-        <div className={style.more}>
-          <button type="button" className="btn" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            {pw.more}
-          </button>
-        </div>
-      )}
+      {hasNextPage && <More label={pw.more} busy={isFetchingNextPage} onPress={() => void fetchNextPage()} />}
     </Split>
   )
 }

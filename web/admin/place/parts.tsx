@@ -141,6 +141,20 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
   )
 }
 
+interface MoreProps {
+  readonly label: string
+  /** More rows are on their way. */
+  readonly busy?: boolean
+  readonly onPress: () => void
+}
+
+/** The button below a table that has more rows. */
+export const More = ({ busy = false, label, onPress }: MoreProps): ReactNode => (
+  <div className={style.more}>
+    <button type="button" className="btn" disabled={busy} onClick={onPress}>{label}</button>
+  </div>
+)
+
 /** Browsers let a narrow link that gets the focus stay half outside of a box that scrolls. */
 const bringIntoSight = ({ currentTarget, target }: FocusEvent): void => {
   if (target !== currentTarget) target.scrollIntoView({ block: "nearest", inline: "nearest" })

@@ -5,7 +5,7 @@ import { Plus, Search } from "lucide-react"
 import { type ReactNode, useDeferredValue, useState } from "react"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { type Column, Empty, Moment, type PageProps, Split, Table, Top } from "../place/parts.tsx"
+import { type Column, Empty, Moment, More, type PageProps, Split, Table, Top } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
 import { useApp } from "../shell/app.ts"
@@ -106,9 +106,10 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
         >
           <Table label={w.title} rows={users} columns={columns} idOf={({ id }) => id} nameOf={({ email }) => email} />
           {data !== undefined && data.total > users.length && pages * pageSize < 500 && (
-            <div className={style.more}>
-              <button type="button" className="btn" onClick={() => setPages(pages + 1)}>{pw.more}</button>
-            </div>
+            <More
+              label={pw.more}
+              onPress={() => setPages(pages + 1)}
+            />
           )}
         </Split>
       )}

@@ -6,7 +6,7 @@ import { plain } from "../field/plain.ts"
 import { type Named, useNames } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
+import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
 import { useApp } from "../shell/app.ts"
@@ -79,11 +79,7 @@ const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsPr
       beside={found === undefined ? null : beside(found, titleOf)}
     >
       <Table label={label} rows={all} columns={columns(titleOf)} idOf={idOf} nameOf={nameOf} />
-      {hasNextPage && (
-        <div className={style.more}>
-          <button type="button" className="btn" onClick={() => void fetchNextPage()}>{pw.older}</button>
-        </div>
-      )}
+      {hasNextPage && <More label={pw.older} onPress={() => void fetchNextPage()} />}
     </Split>
   )
 }
