@@ -115,7 +115,7 @@ export const faults = [
   {
     rule: "records: a handle on another connection",
     file: "adapters/postgres/transaction.ts",
-    old: "    return makeHandle(this.#session, this.#fate)",
+    old: "    return makeHandle(this.#session, this.#fate, this.extensions.schemas.jobs)",
     new:
       "    return { query: (sql, params = []) => Effect.runPromise(Effect.as(this.extensions.lookUp(`/* ${sql} ${params.length} */ select 1::text`), [])) }",
     tests: ["test/contracts/records.test.ts"]

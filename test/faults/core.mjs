@@ -430,8 +430,8 @@ export const faults = [
   {
     rule: "a delivery is tried ten times",
     file: "core/domain/event/retry.ts",
-    old: "  if (tries >= mostTries) return null",
-    new: "  if (tries > mostTries) return null",
+    old: "  if (tries >= triesOf(waits)) return null",
+    new: "  if (tries > triesOf(waits)) return null",
     tests: ["core/domain/event/retry.test.ts"]
   },
   {
