@@ -4,7 +4,6 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Access } from "../../domain/access/access.ts"
 import { always } from "../../domain/filter/tree.ts"
 import type { Model } from "../../domain/model/model.ts"
 import type { CountPlan } from "../../domain/read/plan.ts"
@@ -12,7 +11,6 @@ import type { Core } from "./core.ts"
 import { counting, countRows, RowEstimates } from "./estimate.ts"
 
 const model = { name: "things" } as Model
-const access = { model } as Access
 const plan = {
   model,
   where: always,
@@ -30,7 +28,7 @@ const many = () => {
       return Effect.as(Deferred.await(ends), "123456")
     })
   const core = { estimates, records: { count } } as unknown as Core
-  return { ends, estimates, full, rows: (key: string) => countRows(core, access, key, plan) }
+  return { ends, estimates, full, rows: (key: string) => countRows(core, key, plan) }
 }
 
 /** Lets forked fibers run. */

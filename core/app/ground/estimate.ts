@@ -5,8 +5,8 @@
 
 import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
+import { relatedOf } from "../../domain/filter/tree.ts"
 import type { CountPlan } from "../../domain/read/plan.ts"
 import type { RecordsError, RecordsService } from "../../ports/records.ts"
 import { fromClock } from "./timing.ts"
@@ -31,11 +31,15 @@ export class RowEstimates {
 
   /** To be told of every write of this instance. */
   touch(resource: string): void {
-    this.#written.set(resource, this.written(resource) + 1)
+    this.#written.set(resource, (this.#written.get(resource) ?? 0) + 1)
   }
 
-  written(resource: string): number {
-    return this.#written.get(resource) ?? 0
+  /** Writes so far to the resource of a count and to all that its conditions look at. */
+  written({ model, where }: Pick<CountPlan, "model" | "where">): number {
+    const names = new Set([model.name, ...relatedOf(where).map(({ way }) => way.model.name)])
+    let writes = 0
+    for (const name of names) writes += this.#written.get(name) ?? 0
+    return writes
   }
 }
 
@@ -63,13 +67,13 @@ const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUn
 export const recallRows = (
   { estimates }: Pick<Counting, "estimates">,
   clock: Clock,
-  access: Access,
+  plan: Pick<CountPlan, "model" | "where">,
   key: string
 ): number | null => {
   const known = estimates.known.get(key)
   if (known === undefined || milliseconds(clock) >= known.until) return null
   // Beyond the cap a few writes do not matter. Below it the count is exact.
-  return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
+  return known.written === estimates.written(plan) || known.size > estimateCap ? known.size : null
 }
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
@@ -87,12 +91,11 @@ export const rememberRows = (
  */
 export const countRows = (
   { estimates, records }: Counting,
-  access: Access,
   key: string,
   plan: Omit<CountPlan, "cap">
 ): Effect.Effect<number, RecordsError> =>
   Effect.flatMap(fromClock(milliseconds), (now) => {
-    const written = estimates.written(access.model.name)
+    const written = estimates.written(plan)
     return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
       const count = Number(text)
       if (count <= estimateCap) {

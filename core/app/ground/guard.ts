@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import { always } from "../../domain/filter/tree.ts"
+import { always, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -43,13 +43,24 @@ export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 const rowsIds = new WeakMap<FilterTree, number>()
 let lastRowsId = 0
 
-/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
-const rowsName = ({ caller, rows }: Access): string => {
-  if (rows.op === "true") return ""
+const rowsId = (rows: FilterTree): number => {
+  if (rows.op === "true") return 0
   let id = rowsIds.get(rows)
   if (id === undefined) rowsIds.set(rows, id = ++lastRowsId)
-  return JSON.stringify([id, caller.tenant, caller.id])
+  return id
 }
+
+/** Names what the caller sees through the relations of a filter; empty where it has none. */
+export const relatedName = ({ caller }: Access, filter: FilterTree): string => {
+  const related = relatedOf(filter)
+  return related.length === 0
+    ? ""
+    : JSON.stringify([related.map(({ way }) => rowsId(way.rows)), caller.tenant, caller.id])
+}
+
+/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
+const rowsName = ({ caller, rows }: Access): string =>
+  rows.op === "true" ? "" : JSON.stringify([rowsId(rows), caller.tenant, caller.id])
 
 /** Longest name that is kept as it is. Filters may have 200,000 characters, and thousands of names are remembered. */
 const longestName = 500

@@ -32,18 +32,19 @@ import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { guardPlan, queryKey } from "../ground/guard.ts"
+import { guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, imprecise } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 
 /** The rows an aggregate covers. */
 const coveredRows = (
+  call: Call,
   access: Access,
   { filter: text, showDeleted }: { readonly filter: string; readonly showDeleted: boolean }
 ): Result.Result<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> =>
   Result.flatMap(checkShowDeleted(access.model, showDeleted), () =>
     Result.map(
-      checkFilter(access.restricted, text),
+      checkFilter(call.access, access, text),
       (filter) => ({ filter, where: visibleRows(access, filter, showDeleted) })
     ))
 
@@ -117,21 +118,22 @@ const keyOf = (
   core: Core,
   access: Access,
   plan: AggregatePlan,
+  filter: FilterTree,
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
-): string => queryKey(core, access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
+): string => queryKey(core, access, plan.of, plan.field.name, relatedName(access, filter), request.filter, String(request.showDeleted), ...more)
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* facetsRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, facetable)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   const bindings = bindingsAt(clock, call.caller)
   const plan = { of: "facets", model: access.model, field, where, limit: request.limit, bindings } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, request),
+    key: keyOf(core, access, plan, filter, request),
     write: (rows) => Result.succeed(facetsJson(field, rows))
   }
 }
@@ -139,14 +141,14 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
 const planHistogram = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* histogramRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, histogrammable)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   const bindings = bindingsAt(clock, call.caller)
   const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, request),
+    key: keyOf(core, access, plan, filter, request),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -159,7 +161,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   const field = yield* aggregateField(access.restricted, "field", request.field, timed)
   const measure = yield* readMeasure(access.restricted, request.measure)
   const timeZone = yield* checkTimeZone(request.timeZone)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   const bindings = bindingsAt(clock, call.caller)
   const range = yield* seriesRange(request, field, timeZone, Number(bindings.now / 1000n))
   const { granularity } = request
@@ -180,7 +182,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, request, request.range, request.from, request.to, granularity, request.measure),
+    key: keyOf(core, access, plan, filter, request, request.range, request.from, request.to, granularity, request.measure),
     write: (rows) => {
       const points = seriesPoints(rows, range, granularity, timeZone, measure)
       return points === null

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
+import { reach, type Reached } from "../../domain/access/reach.ts"
 import { makerField } from "../../domain/access/versions.ts"
 import { lower } from "../../domain/filter/text.ts"
 import { allOf, always } from "../../domain/filter/tree.ts"
@@ -38,18 +39,14 @@ const nothing: Result.Result<Expansion, Problem> = Result.succeed([])
 /** Where an expansion goes: to related records, or to the name of the account whose id a version's field has. */
 type Step = Way | { readonly maker: Field }
 
-/** A relation to follow, the target's access, and the steps below it. */
-interface Way {
-  readonly relation: Relation
-  readonly target: Access
-  /** The target's field that pairs with `relation.from`. */
-  readonly to: Field
+/** A relation to follow, and the steps below it. */
+interface Way extends Reached {
   readonly below: Expansion
 }
 
 /** The hint names only what this caller can follow from here, whatever was asked for. */
 const unknownRelation = (call: Call, from: Access, path: string): Problem => {
-  const names = [...from.model.relations.keys()].filter((name) => stepTo(call, from, name) !== null)
+  const names = [...from.model.relations.keys()].filter((name) => reach(call.access, from, name) !== null)
     .concat(makerField(from)?.name ?? [])
   const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
   return invalidParameter(
@@ -57,16 +54,6 @@ const unknownRelation = (call: Call, from: Access, path: string): Problem => {
     `There is no relation "${path.slice(0, 100)}".`,
     names.length === 0 ? "No relation can be expanded here." : `The relations here: ${listed}.`
   )
-}
-
-/** The relation as this caller can follow it. Null when there is none, or when one of its ends is hidden. */
-const stepTo = (call: Call, access: Access, name: string): Omit<Way, "below"> | null => {
-  const relation = access.model.relations.get(name)
-  if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
-  const target = call.access(relation.target)
-  if (target === null || target.tenantMissing || target.decisions.read.of === "deny") return null
-  const to = target.restricted.byName.get(relation.to)
-  return to === undefined ? null : { relation, target, to }
 }
 
 /** Checks the `expand` parameter. */
@@ -91,7 +78,7 @@ const plan = function*(call: Call, access: Access, paths: readonly string[]): Ch
   }
   const steps: Step[] = []
   for (const [name, below] of tree) {
-    const step = stepTo(call, access, name)
+    const step = reach(call.access, access, name)
     if (step === null) {
       const maker = makerField(access)
       if (maker?.name !== name || below.length > 0) return yield* Result.fail(unknownRelation(call, access, name))
@@ -100,7 +87,7 @@ const plan = function*(call: Call, access: Access, paths: readonly string[]): Ch
     }
     const nested: Step[] = []
     for (const path of below) {
-      const next = stepTo(call, step.target, path)
+      const next = reach(call.access, step.target, path)
       if (next === null) return yield* Result.fail(unknownRelation(call, step.target, `${name}.${path}`))
       nested.push({ ...next, below: [] })
     }

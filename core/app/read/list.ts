@@ -29,7 +29,7 @@ import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { counting, countRows, estimateCap, recallRows, rememberRows } from "../ground/estimate.ts"
-import { allWarnings, guardPlan, queryKey } from "../ground/guard.ts"
+import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
@@ -75,7 +75,7 @@ export const checkList = function*(
   permissions = core.options.rowPermissions(access.model.name)
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
-  const filter = yield* checkFilter(access.restricted, request.filter)
+  const filter = yield* checkFilter(call.access, access, request.filter)
   const order = yield* checkOrder(access.restricted, request.orderBy)
   const fields = yield* checkFields(access.restricted, request.fields)
   const expansion = yield* checkExpand(call, access, request.expand)
@@ -93,7 +93,14 @@ export const checkList = function*(
   return {
     access,
     shape,
-    key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
+    key: queryKey(
+      core,
+      access,
+      relatedName(access, filter),
+      request.filter,
+      request.orderBy,
+      String(request.showDeleted)
+    ),
     expansion,
     filter
   }
@@ -180,10 +187,10 @@ const answerList = Effect.fnUntraced(function*(
     ? position.estimate.size
     : request.exactCount
     ? null
-    : recallRows(core, clock, access, key)
+    : recallRows(core, clock, count, key)
   // When the planner expects few rows, they are counted while the page is read.
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
-  const asked: Asked = { access, key, plan, count, exact: request.exactCount }
+  const asked: Asked = { key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
   const refused = filteredProblem(filter)
   const { cut = false, estimated, rows, total } = yield* phase(
@@ -244,7 +251,6 @@ export const sizeOf = (estimated: number, shown: number): readonly [size: number
 
 /** A page, and the count that goes with it. */
 interface Asked {
-  readonly access: Access
   /** A name for the query, under which judgements and counts are kept. */
   readonly key: string
   readonly plan: PagePlan
@@ -269,7 +275,7 @@ const together = { concurrency: "unbounded" } as const
 /** The page, and beside it the count where there is none yet. */
 const readPage = (
   core: Core,
-  { access, count, exact, key, plan }: Asked,
+  { count, exact, key, plan }: Asked,
   known: number | null,
   page: Effect.Effect<readonly Row[], RecordsError> = core.records.page(plan)
 ): Read => {
@@ -279,7 +285,7 @@ const readPage = (
   }
   if (known !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: known }))
   return Effect.map(
-    Effect.all([page, countRows(core, access, key, count)], together),
+    Effect.all([page, countRows(core, key, count)], together),
     ([rows, estimated]) => ({ rows, total: null, estimated })
   )
 }
@@ -303,8 +309,8 @@ const fewRows = 2_000
  */
 const readCounted = (core: Core, asked: Asked): Read =>
   Effect.suspend(() => {
-    const { access, exact, key, plan } = asked
-    const written = core.estimates.written(access.model.name)
+    const { count, exact, key, plan } = asked
+    const written = core.estimates.written(count)
     return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
       const total = rows[0]?.at(-1) ?? "0"
       const estimated = Number(total)
