@@ -157,6 +157,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         scannedBytes: 0,
         processes: 1,
         cost: 1,
+        through: 1,
         rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
 

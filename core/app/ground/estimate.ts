@@ -52,6 +52,15 @@ export interface Counting {
 /** In place of a number of rows: there are more than the cap, and their full count is not there yet. */
 export const counting = -1
 
+/** In place of a number of rows: nobody counts them, because that takes too long. */
+export const uncounted = -2
+
+/** How rows are counted that may take long: for so many milliseconds, and beyond the cap only where `full` says so. */
+export interface Hurry {
+  readonly within: number
+  readonly full: (plan: CountPlan) => Effect.Effect<boolean, RecordsError>
+}
+
 const exactMs = 5_000
 const roundedMs = 60_000
 
@@ -73,7 +82,9 @@ export const recallRows = (
   const known = estimates.known.get(key)
   if (known === undefined || milliseconds(clock) >= known.until) return null
   // Beyond the cap a few writes do not matter. Below it the count is exact.
-  return known.written === estimates.written(plan) || known.size > estimateCap ? known.size : null
+  return known.written === estimates.written(plan) || known.size > estimateCap || known.size === uncounted
+    ? known.size
+    : null
 }
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
@@ -92,11 +103,21 @@ export const rememberRows = (
 export const countRows = (
   { estimates, records }: Counting,
   key: string,
-  plan: Omit<CountPlan, "cap">
+  plan: Omit<CountPlan, "cap">,
+  hurry: Hurry | null = null
 ): Effect.Effect<number, RecordsError> =>
   Effect.flatMap(fromClock(milliseconds), (now) => {
     const written = estimates.written(plan)
-    return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
+    const capped = { ...plan, cap: estimateCap + 1 }
+    const counted = hurry === null ? records.count(capped) : Effect.catch(
+      records.count({ ...capped, within: hurry.within }),
+      (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
+    )
+    return Effect.flatMap(counted, (text) => {
+      if (text === null) {
+        estimates.known.set(key, { size: uncounted, until: now + roundedMs, written })
+        return Effect.succeed(uncounted)
+      }
       const count = Number(text)
       if (count <= estimateCap) {
         estimates.known.set(key, { size: count, until: now + exactMs, written })
@@ -106,12 +127,15 @@ export const countRows = (
       const before = known !== undefined && known.size > estimateCap ? known.size : counting
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
       // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
+      const whole: CountPlan = { ...plan, cap: null }
       const full = Effect.suspend(() => {
         if (estimates.running >= 2) return Effect.void
         estimates.running++
-        const counted = Effect.map(records.count({ ...plan, cap: null }), (total) => {
+        const allowed = hurry === null ? Effect.succeed(true) : hurry.full(whole)
+        const counted = Effect.flatMap(allowed, (may) =>
+          may ? Effect.map(records.count(whole), (total) => {
           estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
-        })
+        }) : Effect.void)
         return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
       })
       return Effect.as(Effect.forkDetach(full), before)

@@ -12,15 +12,20 @@ import { always, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { isExpensive, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
+import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
 import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
 
+/** A walk in the page's order that stops early, or all rows that pass before the first. */
+export type Way = "walk" | "whole"
+
 /** What the planner said, and when it was asked, in microseconds. */
 interface Judgement extends PlanEstimate {
+  /** How a page that may be slow through relations is read first; null where that is no question. */
+  readonly way: Way | null
   readonly at: bigint
   /** Most rows of the page that was judged; 0 for what is no page. */
   readonly limit: number
@@ -111,14 +116,21 @@ export const guardPlan = (
   const limit = "shape" in plan ? plan.shape.limit : 0
   const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
+  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
+  // A page through relations is judged by its time: see read/hasty.ts.
+  const refuses = (estimate: PlanEstimate): boolean =>
+    !related
+      ? isExpensive(estimate, most)
+      : !("shape" in plan && guard.mode === "reject") && isExpensiveRelated(estimate, most)
   // One of the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
-  if (counts && !isExpensive(known, most)) return Effect.succeed(noWarning)
+  if (counts && !refuses(known)) return Effect.succeed(noWarning)
   return Effect.flatMap(
     Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
     (estimate) => {
-      core.judgements.set(key, { ...estimate, at: now, limit })
-      if (!isExpensive(estimate, most)) return Effect.succeed(noWarning)
+      const way = related && "shape" in plan && isHasty(estimate, most) ? known?.way ?? "walk" : null
+      core.judgements.set(key, { ...estimate, at: now, limit, way })
+      if (!refuses(estimate)) return Effect.succeed(noWarning)
       return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {
         if (guard.mode === "warn") {
           const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`

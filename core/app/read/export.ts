@@ -16,7 +16,7 @@ import { exportRequest } from "../../domain/read/request.ts"
 import type { ExportRequest } from "../../domain/read/request.ts"
 import { csvValue, delimiterOf } from "../../domain/task/csv.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
-import type { RecordsError } from "../../ports/records.ts"
+import { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
@@ -24,6 +24,7 @@ import type { Checks, Core } from "../ground/core.ts"
 import { guardPlan } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
+import { judgedPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
 
@@ -146,11 +147,15 @@ export const makeExporting = (core: Core): Exporting => {
   }
 
   const page = (
+    { access, filter, key }: Plan,
     plan: PagePlan
-  ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError> =>
+  ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError | Problem> =>
     Effect.catch(
-      Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
-      (error) => error.reason._tag === "TooLarge" ? core.records.pageWithin(plan, pageBytes) : Effect.fail(error)
+      Effect.map(judgedPage(core, access, key, plan, filter), (rows) => ({ rows, cut: false })),
+      (error) =>
+        error instanceof RecordsError && error.reason._tag === "TooLarge"
+          ? core.records.pageWithin(plan, pageBytes)
+          : Effect.fail(error)
     )
 
   const answer = Effect.fnUntraced(
@@ -162,7 +167,10 @@ export const makeExporting = (core: Core): Exporting => {
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
-      const read = (from: PagePlan) => Effect.catch(page(from), refused)
+      const read = (from: PagePlan) => Effect.catch(
+          page(plan, from),
+          (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
+        )
       const writer = request.format === "csv"
         ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
         : jsonLines(plan, bindings)
