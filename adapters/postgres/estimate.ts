@@ -75,7 +75,12 @@ export const wholeScans = (root: PlanNode): readonly Scan[] => {
         : blocking.has(type)
         ? 1
         : share
-      walk(child, type === "Limit" ? Math.min(share, below) : below, appends ? inner : ++groups, joined || joins.has(type))
+      walk(
+        child,
+        type === "Limit" ? Math.min(share, below) : below,
+        appends ? inner : ++groups,
+        joined || joins.has(type)
+      )
     }
   }
   walk(root, 1, 0, false)

@@ -133,9 +133,11 @@ export const countRows = (
         estimates.running++
         const allowed = hurry === null ? Effect.succeed(true) : hurry.full(whole)
         const counted = Effect.flatMap(allowed, (may) =>
-          may ? Effect.map(records.count(whole), (total) => {
-          estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
-        }) : Effect.void)
+          may ?
+            Effect.map(records.count(whole), (total) => {
+              estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
+            }) :
+            Effect.void)
         return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
       })
       return Effect.as(Effect.forkDetach(full), before)

@@ -121,7 +121,17 @@ const keyOf = (
   filter: FilterTree,
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
-): string => queryKey(core, access, plan.of, plan.field.name, relatedName(access, filter), request.filter, String(request.showDeleted), ...more)
+): string =>
+  queryKey(
+    core,
+    access,
+    plan.of,
+    plan.field.name,
+    relatedName(access, filter),
+    request.filter,
+    String(request.showDeleted),
+    ...more
+  )
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* facetsRequest(call.query)
@@ -182,7 +192,18 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, filter, request, request.range, request.from, request.to, granularity, request.measure),
+    key: keyOf(
+      core,
+      access,
+      plan,
+      filter,
+      request,
+      request.range,
+      request.from,
+      request.to,
+      granularity,
+      request.measure
+    ),
     write: (rows) => {
       const points = seriesPoints(rows, range, granularity, timeZone, measure)
       return points === null

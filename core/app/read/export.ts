@@ -167,7 +167,8 @@ export const makeExporting = (core: Core): Exporting => {
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
-      const read = (from: PagePlan) => Effect.catch(
+      const read = (from: PagePlan) =>
+        Effect.catch(
           page(plan, from),
           (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
         )

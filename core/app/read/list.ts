@@ -11,9 +11,9 @@ import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
+import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
 import { leftOut } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
-import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import { pageContext, readPosition, writePosition } from "../../domain/read/page.ts"
@@ -29,7 +29,15 @@ import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { counting, countRows, estimateCap, type Hurry, recallRows, rememberRows, uncounted } from "../ground/estimate.ts"
+import {
+  counting,
+  countRows,
+  estimateCap,
+  type Hurry,
+  recallRows,
+  rememberRows,
+  uncounted
+} from "../ground/estimate.ts"
 import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
@@ -191,7 +199,8 @@ const answerList = Effect.fnUntraced(function*(
     ? null
     : recallRows(core, clock, count, key)
   // When the planner expects few rows, they are counted while the page is read.
-  const few = position === null && known === null && !isHurried(core, key) && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
+  const few = position === null && known === null && !isHurried(core, key) &&
+    (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, filter, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
   const refused = filteredProblem(filter)

@@ -17,7 +17,17 @@ const first = (now = 0n): PagePlan => ({
 /** A table of a million rows: what it costs to walk one of them, and to count them all. */
 const table = (perRow: number, count: number, workers = 0) => {
   const judgements = makeJudgements()
-  judgements.set("q", { rows: 1_000_000, scannedRows: 0, scannedBytes: 0, cost: 1, through: 1, processes: 1, at: 0n, limit: 51, way: null })
+  judgements.set("q", {
+    rows: 1_000_000,
+    scannedRows: 0,
+    scannedBytes: 0,
+    cost: 1,
+    through: 1,
+    processes: 1,
+    at: 0n,
+    limit: 51,
+    way: null
+  })
   const asked: Array<PagePlan | CountPlan> = []
   const estimate = (plan: PagePlan | CountPlan) =>
     Effect.sync(() => {

@@ -60,7 +60,8 @@ export type Dependencies = readonly Asked[]
  * The names that a filter of a caller may use. `asked` gets what the check of a filter comes to depend on: who gets other answers to these questions
  * needs another check.
  */
-export const scopeOf = (accesses: Accesses, access: Access, asked: Asked[]): FilterScope => scopeAt(accesses, access, asked, [])
+export const scopeOf = (accesses: Accesses, access: Access, asked: Asked[]): FilterScope =>
+  scopeAt(accesses, access, asked, [])
 
 const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonly string[]): FilterScope => {
   const { model, restricted } = access

@@ -181,7 +181,9 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
     more.map((field) => field.index).join(",")
   ].join("\u0000")
   // One text means other rows to who sees others through its relations.
-  const key = `${request.showDeleted} ${request.limit} ${identityOf(request.filter)} ${faceKey}\u0000${request.filterText}`
+  const key = `${request.showDeleted} ${request.limit} ${
+    identityOf(request.filter)
+  } ${faceKey}\u0000${request.filterText}`
   const cache = cachesOf(access.restricted).shapes
   const cached = cache.get(key)
   if (cached !== undefined && !isOutdated(cached.shape.layout) && sameDecisions(cached.access, access)) {

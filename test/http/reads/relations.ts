@@ -117,7 +117,13 @@ export const relationScenarios = (service: () => TestService): void => {
       expect(sum(histogram.json["buckets"])).toBe(wanted.length)
       const series = await service().get(
         admin,
-        at("orders:series", { field: "placed_at", granularity: "year", filter, from: "2025-01-01T00:00:00Z", to: "2028-01-01T00:00:00Z" })
+        at("orders:series", {
+          field: "placed_at",
+          granularity: "year",
+          filter,
+          from: "2025-01-01T00:00:00Z",
+          to: "2028-01-01T00:00:00Z"
+        })
       )
       expect(series.status, series.text).toBe(200)
       expect(sum(series.json["points"])).toBe(wanted.length)
@@ -158,7 +164,12 @@ export const relationScenarios = (service: () => TestService): void => {
       ["orders", "isNull(customer.zq_email)", "isNull(customer.zk_email)", sales],
       ["orders", "regex(customer.zq_email, '^a')", "regex(customer.zk_email, '^a')", sales],
       ["orders", "has(customer, 'zq_email : a')", "has(customer, 'zk_email : a')", sales],
-      ["orders", "has(customer, \"name = \\\"a\\\" OR zq_email : a\")", "has(customer, \"name = \\\"a\\\" OR zk_email : a\")", sales],
+      [
+        "orders",
+        "has(customer, \"name = \\\"a\\\" OR zq_email : a\")",
+        "has(customer, \"name = \\\"a\\\" OR zk_email : a\")",
+        sales
+      ],
       ["orders", "customer.zq_tenant = 2", "customer.zk_tenant = 2", sales],
       ["orders", "count(lines, 'zq_cost > 1') > 1", "count(lines, 'zk_cost > 1') > 1", auditor],
       ["customers", "account.name = a", "accoumt.name = a", sales],
@@ -172,21 +183,24 @@ export const relationScenarios = (service: () => TestService): void => {
       ["lines", "order.customer.account.id = 1", "order.customer.axxount.id = 1", sales],
       ["lines", "has(order.customer.account)", "has(order.customer.axxount)", sales],
       ["lines", "has(order, \"has(customer, 'zq_email : a')\")", "has(order, \"has(customer, 'zk_email : a')\")", sales]
-    ])("answer byte for byte alike what is hidden and what never was: %s %s", async (resource, hidden, unknown, caller) => {
-      const marks = hidden.split(/[^A-Za-z_]+/).filter((word, i) => word !== unknown.split(/[^A-Za-z_]+/)[i])
-      const twins = unknown.split(/[^A-Za-z_]+/).filter((word, i) => word !== hidden.split(/[^A-Za-z_]+/)[i])
-      expect(marks.length).toBe(1)
-      for (const [path, query] of [["", {}], [":facets", { field: pathField(resource) }], [":export", {}]] as const) {
-        const [one, other] = [
-          await service().get(caller, at(`${resource}${path}`, { filter: hidden, ...query })),
-          await service().get(caller, at(`${resource}${path}`, { filter: unknown, ...query }))
-        ]
-        expect(one.status, one.text).toBe(400)
-        expect(one.text.replaceAll(marks[0]!, twins[0]!)).toBe(other.text)
-        // Hints name nothing hidden.
-        expect(one.text.replaceAll(marks[0]!, "")).not.toMatch(/zq_/)
+    ])(
+      "answer byte for byte alike what is hidden and what never was: %s %s",
+      async (resource, hidden, unknown, caller) => {
+        const marks = hidden.split(/[^A-Za-z_]+/).filter((word, i) => word !== unknown.split(/[^A-Za-z_]+/)[i])
+        const twins = unknown.split(/[^A-Za-z_]+/).filter((word, i) => word !== hidden.split(/[^A-Za-z_]+/)[i])
+        expect(marks.length).toBe(1)
+        for (const [path, query] of [["", {}], [":facets", { field: pathField(resource) }], [":export", {}]] as const) {
+          const [one, other] = [
+            await service().get(caller, at(`${resource}${path}`, { filter: hidden, ...query })),
+            await service().get(caller, at(`${resource}${path}`, { filter: unknown, ...query }))
+          ]
+          expect(one.status, one.text).toBe(400)
+          expect(one.text.replaceAll(marks[0]!, twins[0]!)).toBe(other.text)
+          // Hints name nothing hidden.
+          expect(one.text.replaceAll(marks[0]!, "")).not.toMatch(/zq_/)
+        }
       }
-    })
+    )
 
     it("tell nothing of another tenant's children", async () => {
       // Lines belong to everybody, their orders do not: order 300 is foreign, and so is its line to each condition that goes through it.
