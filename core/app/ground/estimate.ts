@@ -52,10 +52,10 @@ export interface Counting {
 /** In place of a number of rows: there are more than the cap, and their full count is not there yet. */
 export const counting = -1
 
-/** In place of a number of rows: nobody counts them, because that takes too long. */
+/** In place of a number of rows: how many there are is not known, not even whether they are more than the cap. */
 export const uncounted = -2
 
-/** How rows are counted that may take long: for so many milliseconds, and beyond the cap only where `full` says so. */
+/** How rows are counted that may take long: the answer waits so many milliseconds, and the full count runs only where `full` says so. */
 export interface Hurry {
   readonly within: number
   readonly full: (plan: CountPlan) => Effect.Effect<boolean, RecordsError>
@@ -114,31 +114,27 @@ export const countRows = (
       (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
     )
     return Effect.flatMap(counted, (text) => {
-      if (text === null) {
-        estimates.known.set(key, { size: uncounted, until: now + roundedMs, written })
-        return Effect.succeed(uncounted)
-      }
-      const count = Number(text)
-      if (count <= estimateCap) {
+      const count = text === null ? null : Number(text)
+      if (count !== null && count <= estimateCap) {
         estimates.known.set(key, { size: count, until: now + exactMs, written })
         return Effect.succeed(count)
       }
       const known = estimates.known.get(key)
-      const before = known !== undefined && known.size > estimateCap ? known.size : counting
+      const least = count === null ? uncounted : counting
+      const before = known !== undefined && known.size > estimateCap ? known.size : least
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
       // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
       const whole: CountPlan = { ...plan, cap: null }
+      const tell = Effect.map(records.count(whole), (text) => {
+        const total = Number(text)
+        const size = total > estimateCap ? rounded(total) : total
+        estimates.known.set(key, { size, until: now + roundedMs, written })
+      })
       const full = Effect.suspend(() => {
         if (estimates.running >= 2) return Effect.void
         estimates.running++
-        const allowed = hurry === null ? Effect.succeed(true) : hurry.full(whole)
-        const counted = Effect.flatMap(allowed, (may) =>
-          may ?
-            Effect.map(records.count(whole), (total) => {
-              estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
-            }) :
-            Effect.void)
-        return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
+        const allowed = hurry === null ? tell : Effect.flatMap(hurry.full(whole), (may) => may ? tell : Effect.void)
+        return Effect.ensuring(Effect.ignore(allowed), Effect.sync(() => void estimates.running--))
       })
       return Effect.as(Effect.forkDetach(full), before)
     })

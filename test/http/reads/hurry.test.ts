@@ -7,6 +7,7 @@ import { at, expectProblem, pluck } from "../../support/answer.ts"
 import { startService } from "../../support/composed.ts"
 import type { Fixture, TestService } from "../../support/composed.ts"
 import { findPooler, openPooler } from "../../support/pooler.ts"
+import type { TestDatabase } from "../../support/postgres.ts"
 import { callers } from "../../support/shop.ts"
 
 const orders = defineResource("orders", { primaryKey: "id", fields: { id: f.integer().filterable() } })
@@ -41,9 +42,8 @@ describe.each([false, true])("a page through slow relations, pooled: %s", (poole
   let service: TestService
   beforeAll(async () => {
     if (skipped) return
-    service = await startService("postgres", slow, {
-      ...(pooled ? { through: (database) => openPooler(program ?? "pgbouncer", database) } : {})
-    })
+    const through = (database: TestDatabase) => openPooler(program ?? "pgbouncer", database)
+    service = await startService("postgres", slow, pooled ? { through } : {})
   })
   afterAll(async () => {
     if (skipped) return
