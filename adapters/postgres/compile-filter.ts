@@ -72,11 +72,11 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
     }
     case "some":
       return `exists (${relatedSql(tree, alias, writer)})`
-    case "count":
+    case "count": {
       // What is beyond the number changes nothing: a parent of very many is not counted to its end.
-      return `((select count(*) from (${relatedSql(tree, alias, writer)} limit ${
-        tree.number + 1
-      }) c) ${tree.is} ${tree.number})`
+      const enough = tree.number + 1
+      return `((select count(*) from (${relatedSql(tree, alias, writer)} limit ${enough}) c) ${tree.is} ${tree.number})`
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /** Scenarios of filters through relations: a relation is the target as the caller sees it, in every read that takes a filter. For any backend. */
 
 import { describe, expect, it } from "vitest"
-import { at, pluck } from "../../support/answer.ts"
+import { at, pluck, related } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
 import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, foreign, homeless } from "../../support/shop.ts"
@@ -11,7 +11,7 @@ type Item = { readonly [name: string]: unknown }
 export const relationScenarios = (service: () => TestService): void => {
   const { admin, auditor, blind, clerk, regional, sales, sampler } = callers
   const list = (resource: string, query: Query = {}, caller: TestCaller = admin): Promise<Answer> =>
-    service().get(caller, at(resource, { page_size: 500, ...query }))
+    related(() => service().get(caller, at(resource, { page_size: 500, ...query })))
   const all = async (resource: string, caller: TestCaller = admin): Promise<readonly Item[]> => {
     const answer = await list(resource, {}, caller)
     expect(answer.status, answer.text).toBe(200)
@@ -93,10 +93,24 @@ export const relationScenarios = (service: () => TestService): void => {
         expect(pluck(answer, "id")).toEqual(expected.get(caller))
         expect(answer.json["total_size"]).toBe(expected.get(caller)!.length)
         const few = await list("customers", { filter, page_size: 1 }, caller)
-        expect(few.json["total_size_estimate"]).toBe(expected.get(caller)!.length)
+        // Where counting takes too long, the list does not wait for it.
+        if (few.json["total_size_accuracy"] === "exact") {
+          expect(few.json["total_size_estimate"]).toBe(expected.get(caller)!.length)
+        }
         const facets = await service().get(caller, at("customers:facets", { field: "id", filter }))
         expect(facets.status, facets.text).toBe(200)
         expect((facets.json["facets"] as unknown as readonly unknown[]).length).toBe(expected.get(caller)!.length)
+      }
+    })
+
+    it("tell each role its own number of records of everybody", async () => {
+      for (const caller of [auditor, sales, auditor, sales]) {
+        const orders = new Set((await all("orders", caller)).map(({ id }) => id))
+        const own = (await all("lines", caller)).filter((line) => orders.has(line["order_id"]))
+        expect(own.length).toBeGreaterThan(1)
+        const { json } = await list("lines", { filter: "has(order)", page_size: 1 }, caller)
+        // Where counting takes too long, the list does not wait for it.
+        if (json["total_size_accuracy"] === "exact") expect(json["total_size_estimate"]).toBe(own.length)
       }
     })
 
@@ -104,11 +118,12 @@ export const relationScenarios = (service: () => TestService): void => {
       const filter = "customer.tier:* AND lines.quantity > 0"
       const wanted = await ids("orders", filter)
       expect(wanted.length).toBeGreaterThan(2)
-      const search = await service().call(admin, "POST", "/api/v1/orders:search", { body: { filter, page_size: 500 } })
-      expect(pluck(search, "id")).toEqual(wanted)
-      expect(pluck(await service().get(admin, at("orders:seek", { filter, position: 1, page_size: 2 })), "id")).toEqual(
-        wanted.slice(1, 3)
+      const search = await related(() =>
+        service().call(admin, "POST", "/api/v1/orders:search", { body: { filter, page_size: 500 } })
       )
+      expect(pluck(search, "id")).toEqual(wanted)
+      const seek = await related(() => service().get(admin, at("orders:seek", { filter, position: 1, page_size: 2 })))
+      expect(pluck(seek, "id")).toEqual(wanted.slice(1, 3))
       const sum = (values: unknown) =>
         (values as ReadonlyArray<{ readonly count: number }>).reduce((total, { count }) => total + count, 0)
       const facets = await service().get(admin, at("orders:facets", { field: "status", filter }))
@@ -127,7 +142,7 @@ export const relationScenarios = (service: () => TestService): void => {
       )
       expect(series.status, series.text).toBe(200)
       expect(sum(series.json["points"])).toBe(wanted.length)
-      const exported = await service().get(admin, at("orders:export", { filter, format: "ndjson" }))
+      const exported = await related(() => service().get(admin, at("orders:export", { filter, format: "ndjson" })))
       expect(exported.text.trim().split("\n").map((line) => (JSON.parse(line) as Item)["id"])).toEqual(wanted)
     })
 
