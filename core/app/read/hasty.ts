@@ -6,8 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { type FilterTree, relatedOf } from "../../domain/filter/tree.ts"
-import { tableName } from "../../domain/model/table.ts"
-import { quotedName } from "../../domain/model/table.ts"
+import { quotedName, tableName } from "../../domain/model/table.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { hastyMs, mayFindAll, wholeMs } from "../../domain/read/guard.ts"
@@ -40,6 +39,9 @@ export const judgedPage = (
   const take = (way: Way): Effect.Effect<readonly Row[], RecordsError> =>
     way === "walk"
       ? core.records.page({ ...plan, within: hastyMs })
+      // What has worked before is not judged again.
+      : way === judgement.way
+      ? core.records.page(whole)
       : Effect.flatMap(core.records.estimate(whole), (estimate) =>
         mayFindAll(estimate, core.options.scanGuard.aggregateRows)
           ? core.records.page(whole)
