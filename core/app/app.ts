@@ -68,6 +68,6 @@ export interface App extends TasksApp {
   readonly openapi: (call: Call) => Answer
   /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */
   readonly accesses: (caller: Caller) => Accesses
-  /** `X-Meta-Version`: hash of the models and of the caller's roles (spec 1, Meta, 3). Without a caller: of the models alone. */
+  /** `X-Meta-Version`: hash of the models and of the caller's roles (docs/reference/meta.md#keeping-it). Without a caller: of the models alone. */
   readonly metaVersion: (caller: Caller | null) => string
 }

@@ -163,7 +163,7 @@ export type Outcome =
 /** Runs one try. Never rejects. */
 export type RunAttempt = (attempt: Attempt) => Promise<Outcome>
 
-/** The result of a drain (spec 3, Endpoints). */
+/** The result of a drain (docs/guides/jobs.md#workers). */
 export interface Drained {
   /** Whether nothing was due or running at the end. */
   readonly drained: boolean

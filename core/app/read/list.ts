@@ -38,7 +38,7 @@ import type { Expansion } from "./expand.ts"
 import { present } from "./page.ts"
 import { planSeek } from "./seek.ts"
 
-/** `GET /{resource}` (spec 1, Endpoints): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
+/** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),

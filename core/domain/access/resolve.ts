@@ -2,7 +2,7 @@
  * Access resolution: makes one `Access` from a model, its rules, a verified caller and the declared roles, once per request and resource.
  * An answer that is missing, empty, malformed or thrown denies. It never reads a record itself and never asks a database.
  *
- * How an operation is decided (spec 1, Authorization and Options):
+ * How an operation is decided (docs/guides/access.md):
  *
  * 1. An explicit rule decides alone. Capabilities of that operation then mean nothing.
  *

@@ -73,7 +73,7 @@ export interface RelationTarget {
   readonly "~key": Json
 }
 
-/** Wire type of an integer of this width: 64 bits travel as text (spec 1, Field declarations). */
+/** Wire type of an integer of this width: 64 bits travel as text (docs/reference/resources.md#kinds). */
 export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
 
 type AnyKind = ScalarKind | "relation"
@@ -300,7 +300,7 @@ export const relation: {
 const plain = <K extends ScalarKind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
   new FieldBuilder({ ...blankField, kind })
 
-/** The kinds of fields (spec 1, Field declarations; `docs/reference/resources.md` has every wire format). */
+/** The kinds of fields (docs/reference/resources.md#kinds). */
 export const f = {
   /** A whole number; 32 bits unless `.bits(16)` or `.bits(64)`. */
   integer: () => plain<"integer", number>("integer"),

@@ -28,7 +28,7 @@ export interface WriteContext<Fields extends FieldMap> {
   readonly record: RecordOf<Fields>
 }
 
-/** Access rules of a resource (spec 1, Authorization). An operation without a rule is decided by roles and `defaultAccess`. */
+/** Access rules of a resource (docs/guides/access.md#rules-of-a-resource). An operation without a rule is decided by roles and `defaultAccess`. */
 export interface AccessDeclaration<Fields extends FieldMap> {
   readonly read?: RuleOf<ReadContext>
   readonly create?: RuleOf<WriteContext<Fields>>
@@ -71,7 +71,7 @@ export type SystemColumn<Fields extends FieldMap> =
   | FieldBuilder<"integer", number | string, boolean, boolean, boolean, string>
   | FieldBuilder<"text" | "uuid" | "timestamp", string, boolean, boolean, boolean, string>
 
-/** A resource as declared (spec 1, Resource declaration; `docs/reference/resources.md`). */
+/** A resource as declared (docs/reference/resources.md#properties). */
 export interface ResourceDeclaration<
   Fields extends FieldMap,
   Key extends FieldName<Fields> | readonly FieldName<Fields>[],

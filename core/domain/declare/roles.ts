@@ -24,7 +24,7 @@ export type DeclaredRoles = { readonly [role: string]: readonly CapabilityText[]
 
 /**
  * Declares roles: `defineRoles({ admin: ["*"], sales: ["orders.read.own", "customers.read"] })`. Once roles are declared, an
- * operation without an explicit rule needs a matching capability (spec 1, Authorization, 1).
+ * operation without an explicit rule needs a matching capability (docs/guides/access.md#roles).
  */
 export const defineRoles = <const R extends DeclaredRoles>(roles: R): R => roles
 

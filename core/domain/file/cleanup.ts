@@ -1,5 +1,5 @@
 /**
- * Deferred deletion (spec 2): the small objects in a provider's `.cleanup/` folder, when they are due, and what a run does with them. It touches no
+ * Deferred deletion (docs/guides/files.md#from-upload-to-cleanup): the small objects in a provider's `.cleanup/` folder, when they are due, and what a run does with them. It touches no
  * storage: names and texts go in, decisions come out.
  */
 

@@ -1,6 +1,5 @@
 /**
- * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is valid (spec 2, File value in responses and
- * Download). A port makes the signature.
+ * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is valid (docs/guides/files.md#what-is-safe). A port makes the signature.
  */
 
 import { readDuration } from "./size.ts"

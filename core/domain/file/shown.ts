@@ -1,5 +1,5 @@
 /**
- * The object that stands for a file in answers (spec 2, File value in responses), and the one that rules and hooks see. It turns stored texts into
+ * The object that stands for a file in answers (docs/guides/files.md#from-upload-to-cleanup), and the one that rules and hooks see. It turns stored texts into
  * JSON. The caller has already checked who may read them.
  */
 

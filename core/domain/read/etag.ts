@@ -1,5 +1,5 @@
 /**
- * ETags (spec 1, Write rules, 1): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
+ * ETags (docs/reference/writes.md#etags-and-preconditions; RFC 9110, 8.8.3): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
  * computed from the row itself and are the same in lists, gets, writes and batches. The database may hash the fields.
  */
 
