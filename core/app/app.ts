@@ -24,7 +24,7 @@ export interface TasksApp {
   readonly task: (call: Call, id: string, verb: TaskVerb | null, body: Uint8Array) => Answer
 }
 
-/** Uploads in pieces. `key`: what stands behind `:upload/`. */
+/** Uploads in pieces. `key`: the part of the path after `:upload/`. */
 export interface UploadsApp {
   readonly options: (call: Call, resource: string) => Answer
   readonly begin: (call: Call, resource: string, incoming: Incoming) => Answer

@@ -109,9 +109,9 @@ export interface QueueService {
    */
   readonly withdraw: (id: string) => Effect.Effect<boolean, QueueError>
   /**
-   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. What a worker has fetched ahead begins
-   * within a second or goes back. `ordered` is that of a name which is declared here, and null for others. Gives since when it is paused; null: there is no
-   * such name. Pausing again changes nothing.
+   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. A job that a worker has fetched ahead
+   * begins within a second or goes back. `ordered` is the setting of a name that is declared here, and null for others. Gives the time of the pause; null: there
+   * is no such name. Pausing again changes nothing.
    */
   readonly pause: (
     name: string,

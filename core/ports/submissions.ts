@@ -3,7 +3,7 @@
  *
  * Contract (test/contracts/submissions.ts runs it against every implementation):
  * - `attempt` counts one attempt in any sixty seconds, exactly, also of many at once in several instances. A refused one does not count.
- * - `spend` says yes once for an id, to one of all who ask, until it has expired; what is remembered is forgotten after that.
+ * - `spend` gives true once for an id, to one of all callers, until the id expires. Then the id is forgotten.
  * - A database that is away fails with a `SubmissionsError`.
  */
 

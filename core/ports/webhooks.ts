@@ -48,7 +48,7 @@ export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
   /** Of all subscriptions together. It costs much less than `all`. */
   readonly stamp: Effect.Effect<string, RecordsError>
-  /** Of those that there still are. */
+  /** Of the subscriptions that still exist. */
   readonly stamps: (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
   /** Stores a first secret unless there is one already. Gives the stored one. */

@@ -219,7 +219,7 @@ const answerList = Effect.fnUntraced(function*(
     )
   const tail = (shown: readonly Row[], shortened: boolean): string => {
     const more = beyond || cut || shortened
-    // A page that was read backwards always has a next page: the one that the walk came from.
+    // A page that was read backwards always has a next page: the page where the walk began.
     const next = backward || more ? token("after", shown.at(-1)) : ""
     const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
     return `"next_page_token":"${next}"` +

@@ -530,8 +530,8 @@ const byAnswers = (
 }
 
 /**
- * The rules of reads that ask for the record, which no read has: they could only deny. Each is asked for a caller without a role and for one of each
- * role; one that asks only in other cases is not found.
+ * The rules of reads that use the record. A read has no record, so such a rule always denies. Each rule is called for a caller without a role and for a
+ * caller of each role. A rule that uses the record only in other cases is not found.
  */
 export const recordReads = (
   rules: RulesByResource,

@@ -40,7 +40,7 @@ export interface FieldSpec {
   readonly help: string | null
   /** Texts: whether forms show a box for several lines; null: by the length. */
   readonly multiline: boolean | null
-  /** File fields: what is said of their files. */
+  /** The settings of a file field. */
   readonly file: FileSpec | null
 }
 
@@ -106,7 +106,7 @@ export const blankField: FieldSpec = {
   file: null
 }
 
-/** Where a relation leads and what its two ways are called; null: by the rule (`docs/reference/resources.md`, Relations). Types only. */
+/** The target of a relation and the names of its two ways; null: the name follows the rule (`docs/reference/resources.md`, Relations). Types only. */
 export interface RelationWay {
   readonly target: string
   readonly as: string | null

@@ -22,7 +22,7 @@ export interface ReadContext {
   readonly caller: Caller
 }
 
-/** What rules of writes get: the stored record, for a create the record as it is to be written. */
+/** The argument of rules of writes: the stored record; for a create, the new record. */
 export interface WriteContext<Fields extends FieldMap> {
   readonly caller: Caller
   readonly record: RecordOf<Fields>
@@ -124,7 +124,7 @@ export interface Resource<
   /** Types only; there are no such members at run time. */
   readonly "~fields": Fields
   readonly "~key": Key
-  /** Fields that the service sets itself (tenant, soft delete, version), and the one that it may fill in (owner). */
+  /** Fields that the service sets itself (tenant, soft delete, version), and the owner field, which it may fill in. */
   readonly "~managed": Managed
   readonly "~owner": Owner
   /** Names of the fields of the key. */

@@ -14,8 +14,8 @@ type FieldsText = "" | `(${string})`
  * `*` everything · `orders.*` every operation of a resource · `*.read` one operation everywhere · `orders.read` one operation of one
  * resource.
  *
- * A suffix `.own` limits it to records whose owner field is the caller's id. A list `(id,status)` after that limits the fields: those that
- * are read, or those that a create or update writes. A capability with a list never grants `delete`.
+ * A suffix `.own` limits it to records whose owner field is the caller's id. A list `(id,status)` after that limits the fields: the fields of a read,
+ * or the fields that a create or update writes. A capability with a list never grants `delete`.
  */
 export type CapabilityText = `*${OwnText}${FieldsText}` | `${string}.${Operation | "*"}${OwnText}${FieldsText}`
 

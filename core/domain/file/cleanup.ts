@@ -35,7 +35,7 @@ export interface CleanupEntry {
   readonly path: string
   /** Paths of its variants. */
   readonly variants: readonly string[]
-  /** False: only the variants go, and only those that no row lists. The file may well be held. */
+  /** False: only variants that no row lists are deleted. A row may hold the file. */
   readonly whole: boolean
   /** Milliseconds since 1970. */
   readonly due: number

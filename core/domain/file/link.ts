@@ -16,7 +16,7 @@ export interface Link {
   readonly expires: number
 }
 
-/** Longest lifetime of links in seconds where nothing else is declared, and the bounds of what may be. */
+/** Longest lifetime of links in seconds: the default, and the bounds of a declared one. */
 export const defaultLinkLifetime = 7_200
 const shortest = 300
 const longest = 7_200

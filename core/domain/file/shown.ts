@@ -89,7 +89,7 @@ const longestRemembered = 1_000
 
 interface Written {
   readonly text: string
-  /** When its links are the ones that would be made, in Unix seconds: from `from` until before `until`. */
+  /** The time in which its links stay the same, in Unix seconds: from `from` until before `until`. */
   readonly from: number
   readonly until: number
 }

@@ -129,7 +129,7 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
   )
 }
 
-/** Adds the components that a part of the document refers to, and those that these refer to. */
+/** Adds the components that a part of the document refers to, directly or through other components. */
 const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
   if (part === null || typeof part !== "object") return
   if (Array.isArray(part)) {

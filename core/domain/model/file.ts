@@ -93,7 +93,7 @@ export interface FileField {
 /** 50 MB (docs/guides/files.md). */
 export const defaultMaxSize = 50_000_000
 
-/** Most files of a field that holds several: the bound of what may be declared, and where nothing is. */
+/** Most files of a field that holds several: the default, and the bound of a declaration. */
 export const mostFiles = 100
 export const defaultFiles = 20
 
