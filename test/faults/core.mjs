@@ -554,6 +554,20 @@ export const faults = [
     tests: ["test/contracts/queue.test.ts", "test/queue"]
   },
   {
+    rule: "a job that is enqueued during a fetch waits for no poll",
+    file: "adapters/queue/lane.ts",
+    old: "found < most && !this.#woken && this.#looks()",
+    new: "found < most && this.#looks()",
+    tests: ["test/queue/lane.test.ts"]
+  },
+  {
+    rule: "jobs that end while a completion is under way share the next",
+    file: "adapters/queue/lane.ts",
+    old: "this.#flights === 0 ? 1 : this.#mostUnsent",
+    new: "1",
+    tests: ["test/queue/lane.test.ts"]
+  },
+  {
     rule: "nothing of a paused name begins",
     file: "adapters/queue/schema.ts",
     old: "    if paused is not null then return null; end if;\n",
