@@ -138,8 +138,8 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: 
 
 /** Makes the jobs of a service. */
 export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, schema, url }: JobsOptions): Jobs => {
-  const queuePool = openPool(url, queueConnections) as unknown as Connections & { readonly end: () => Promise<void> }
-  const bodyPool = openPool(url, connections) as unknown as Connections & { readonly end: () => Promise<void> }
+  const queuePool = openPool(url, queueConnections)
+  const bodyPool = openPool(url, connections)
   let workers: Workers | null = null
   let starting: Promise<Workers> | undefined
   const woken = (name: string): void => workers?.wake(name)
