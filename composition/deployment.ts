@@ -134,6 +134,10 @@ const refuseRest = (authenticator: unknown, secret: unknown, url: unknown): read
   )])
 ]
 
+/** The auth server of this process: that of the configuration, else that of the options. */
+const ownOf = (auth: unknown, options: AdminOptions): Auth | null =>
+  isAuth(auth) ? auth : isAuth(options.auth) ? options.auth : null
+
 /** What is wrong with where an auth server answers. */
 const refusePlace = (own: Auth | null, { options }: Compiled): readonly Refusal[] => {
   const path = `${parentPath(options.basePath)}/auth`
@@ -161,12 +165,13 @@ const authenticatorOf = (
 }
 
 /** What an auth server of this process gives, unless the options say otherwise. */
-const accountParts = (own: Auth, tenant: string | number | undefined): Partial<AdminOptions> => ({
-  auth: own,
-  authStatus: statusOf(own),
-  namesOf: namesIn(own),
-  ownerRoles: rolesWithin(own, tenant)
-})
+const accountParts = (own: Auth | null, { auth }: Compiled): Partial<AdminOptions> =>
+  own === null ? {} : {
+    auth: own,
+    authStatus: statusOf(own),
+    namesOf: namesIn(own),
+    ownerRoles: rolesWithin(own, auth?.tenant)
+  }
 
 /**
  * What a service is told, from the options or else from its configuration: `config` as `declaredOf` gives it, `compiled`. Throws `StartupError` with
@@ -178,7 +183,7 @@ export const readDeployment = (
   compiled: Compiled,
   options: AdminOptions
 ): { readonly deployment: DeploymentSettings; readonly database: PostgresOptions } => {
-  const own = isAuth(given.auth) ? given.auth : isAuth(options.auth) ? options.auth : null
+  const own = ownOf(given.auth, options)
   const publicUrl = options.publicUrl ?? own?.url ?? compiled.auth?.url ?? defaultUrl
   const database = options.database ?? (config.db === undefined ? undefined : { url: config.db })
   const authenticator = authenticatorOf(config, compiled, options, own, publicUrl)
@@ -191,9 +196,6 @@ export const readDeployment = (
   if (refusals.length > 0 || authenticator === undefined || database === undefined || secret === undefined) {
     throw new StartupError(refusals)
   }
-  const accounts = own === null ? {} : accountParts(own, compiled.auth?.tenant)
-  return {
-    database,
-    deployment: { ...accounts, ...options, compiled, authenticator, secret, publicUrl, accounts: own }
-  }
+  const told = { compiled, authenticator, secret, publicUrl, accounts: own }
+  return { database, deployment: { ...accountParts(own, compiled), ...options, ...told } }
 }

@@ -42,6 +42,7 @@ import type { SubmissionsService } from "../core/ports/submissions.ts"
 import type { TokensService } from "../core/ports/tokens.ts"
 import { makeDocuments } from "./documents.ts"
 import { type Foundation, makeFoundation } from "./foundation.ts"
+import { given } from "./given.ts"
 import { makeReadiness } from "./readiness.ts"
 import { taskingOn } from "./tasks.ts"
 import { webFolder, webRoutes } from "./web.ts"
@@ -121,6 +122,28 @@ const hooksOf = (parts: EdgeParts, core: Core): readonly ExtraRoute[] => {
   return hookRoutes(app, parentPath(options.basePath))
 }
 
+/** The routes about the queue, where there is one. */
+const jobsOf = ({ compiled, drainToken, jobs, log }: EdgeParts, { seal }: Core): readonly ExtraRoute[] =>
+  jobs === undefined ? [] : jobRoutes(
+    makeQueueApp({
+      queue: needsQueue(compiled) ? jobs.queue : null,
+      workers: jobs.workers,
+      jobs: compiled.jobs,
+      seal,
+      drainToken: drainToken ?? null,
+      told: (what, name, count, caller) => log?.(jobsLine(what, name, count, caller.id))
+    }),
+    compiled.options.basePath
+  )
+
+/** The routes of stored files, where there are any. */
+const filesOf = (core: Core): readonly ExtraRoute[] =>
+  core.files === null ? [] : fileRoutes({
+    parent: core.files.root,
+    download: (request) => download(core, request),
+    cleanup: Effect.catch(cleanup(core), recordsProblem)
+  })
+
 /** The edge of a service over its use cases. */
 export const makeServiceEdge = (
   parts: EdgeParts,
@@ -130,18 +153,18 @@ export const makeServiceEdge = (
   const { compiled, records } = parts
   const { options } = compiled
   const { core, resolver } = foundation
-  const { files, seal } = core
+  const { seal } = core
   const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
   const app = makeApp(
     core,
     resolver,
     makeDocuments(compiled, seal, parts.publicUrl, authPath, parts.tasks !== undefined),
     compiled.functions,
-    {
-      ...(more.verb === undefined ? {} : { verb: more.verb }),
-      ...(more.watching === undefined ? {} : { watch: more.watching.watch }),
-      ...(parts.tasks === undefined ? {} : { tasks: makeTasks(taskingOn(foundation, compiled, parts.tasks)) })
-    }
+    given({
+      verb: more.verb,
+      watch: more.watching?.watch,
+      tasks: parts.tasks === undefined ? null : makeTasks(taskingOn(foundation, compiled, parts.tasks))
+    })
   )
   const signIn = authPath === null ? "token" : "password"
   return makeEdge(app, parts.tokens, {
@@ -150,33 +173,25 @@ export const makeServiceEdge = (
     maxBodyBytes: options.maxBodyBytes,
     cors: options.cors,
     serverTiming: options.serverTiming,
-    ...(more.watching === undefined ? {} : { onDrain: more.watching.close }),
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
     jobsPaused: () => parts.jobs?.workers()?.isPaused() === true,
-    ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
-    ...(parts.maxUploads === undefined ? {} : { maxUploads: parts.maxUploads }),
-    ...(parts.uploadGraceMs === undefined ? {} : { uploadGraceMs: parts.uploadGraceMs }),
-    ...(options.onUnhandledError === null ? {} : { onUnhandledError: options.onUnhandledError }),
-    ...(parts.log === undefined ? {} : { log: parts.log }),
-    ...(parts.measure === undefined ? {} : { measure: parts.measure }),
-    ...(parts.auth === undefined ? {} : { auth: parts.auth }),
-    ...(parts.authStatus === undefined ? {} : { authStatus: parts.authStatus }),
+    ...given({
+      maxInFlight: parts.maxInFlight,
+      maxUploads: parts.maxUploads,
+      uploadGraceMs: parts.uploadGraceMs,
+      onUnhandledError: options.onUnhandledError,
+      log: parts.log,
+      measure: parts.measure,
+      auth: parts.auth,
+      authStatus: parts.authStatus,
+      onDrain: more.watching?.close
+    }),
     extraRoutes: [
       ...docsRoutes({ basePath: options.basePath, signIn }),
       ...formsOf(parts, core, resolver),
       ...hooksOf(parts, core),
-      ...(parts.jobs === undefined ? [] : jobRoutes(
-        makeQueueApp({
-          queue: needsQueue(compiled) ? parts.jobs.queue : null,
-          workers: parts.jobs.workers,
-          jobs: compiled.jobs,
-          seal,
-          drainToken: parts.drainToken ?? null,
-          told: (what, name, count, caller) => parts.log?.(jobsLine(what, name, count, caller.id))
-        }),
-        options.basePath
-      )),
+      ...jobsOf(parts, core),
       ...(parts.savedViews === undefined
         ? []
         : savedViewRoutes(makeSavedViewsApp(parts.savedViews, app.accesses), options.basePath)),
@@ -186,13 +201,7 @@ export const makeServiceEdge = (
         parts.liveApp ?? parts.webFolder ?? webFolder,
         (parts.extraRoutes ?? []).map(({ prefix }) => prefix)
       ),
-      ...(files === null
-        ? []
-        : fileRoutes({
-          parent: files.root,
-          download: (request) => download(core, request),
-          cleanup: Effect.catch(cleanup(core), recordsProblem)
-        })),
+      ...filesOf(core),
       ...parts.extraRoutes ?? []
     ]
   })

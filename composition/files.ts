@@ -134,7 +134,7 @@ export const makeFiles = (
   parts: FileParts = {}
 ): Files | null => {
   if (!files.used && files.providers.size === 0) return null
-  const now = parts.now ?? (() => Date.now())
+  const { detector = makeDetector(), now = () => Date.now(), signer = makeSigner(secret, linkPurpose) } = parts
   const root = parentPath(options.basePath)
   const providers = new Map<string, FileProvider>()
   for (const provider of files.providers.values()) {
@@ -151,7 +151,6 @@ export const makeFiles = (
       breaker: new Breaker()
     })
   }
-  const signer = parts.signer ?? makeSigner(secret, linkPurpose)
   const seal = makeSeal(secret)
   return {
     root,
@@ -161,7 +160,7 @@ export const makeFiles = (
     links: { root, provider: (name) => providers.get(name) ?? null, sign: signer.sign, now },
     tickets: { open: seal.open, now },
     images: parts.images ?? (files.imageProcessor as ImagesService | null),
-    detector: parts.detector ?? makeDetector(),
+    detector,
     newId,
     hash: () => {
       const hash = createHash("sha256")
