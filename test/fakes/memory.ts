@@ -31,6 +31,7 @@ import { Storage } from "../../core/ports/storage.ts"
 import { Submissions } from "../../core/ports/submissions.ts"
 import { Tasks } from "../../core/ports/tasks.ts"
 import { Tokens } from "../../core/ports/tokens.ts"
+import { Webhooks } from "../../core/ports/webhooks.ts"
 import { type FakeChanges, makeFakeChanges } from "./changes.ts"
 import { makeFakeDetector } from "./detector.ts"
 import { makeFakeImages } from "./images.ts"
@@ -46,6 +47,7 @@ import { makeFakeStorage } from "./storage.ts"
 import { makeFakeSubmissions } from "./submissions.ts"
 import { makeFakeTasks } from "./tasks.ts"
 import { makeFakeTokens } from "./tokens.ts"
+import { makeFakeWebhooks } from "./webhooks.ts"
 
 /** Captures what the records commit, as triggers do: a row of each table that has events. */
 const capture = (
@@ -104,7 +106,8 @@ const makeFakes = Effect.gen(function*() {
     storages: new Map([...compiled.files.providers.keys()].map((name) => [name, makeFakeStorage()])),
     tasks: makeFakeTasks(),
     tokens: makeFakeTokens(),
-    vault: makeFakeVault()
+    vault: makeFakeVault(),
+    webhooks: makeFakeWebhooks()
   }
 })
 
@@ -113,7 +116,7 @@ export class Fakes extends Context.Service<Fakes, Effect.Success<typeof makeFake
 
 const ports = Layer.effectContext(Effect.gen(function*() {
   const told = yield* Deployment
-  const { changes, db, mail, outbound, queue, records, storages, tasks, tokens, vault } = yield* Fakes
+  const { changes, db, mail, outbound, queue, records, storages, tasks, tokens, vault, webhooks } = yield* Fakes
   return Context.make(Records, records.service).pipe(
     Context.add(Changes, changes),
     Context.add(Queue, queueOf(queue)),
@@ -129,7 +132,8 @@ const ports = Layer.effectContext(Effect.gen(function*() {
     Context.add(Images, makeFakeImages()),
     Context.add(Tasks, tasks.service),
     Context.add(SavedViews, makeFakeSavedViews()),
-    Context.add(Submissions, makeFakeSubmissions())
+    Context.add(Submissions, makeFakeSubmissions()),
+    Context.add(Webhooks, webhooks)
   )
 }))
 

@@ -15,6 +15,7 @@ import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../core/domain/declare/roles.ts"
+import { webhooks } from "../../core/domain/declare/webhooks.ts"
 import { subscription } from "../../core/domain/event/subscription.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { fakeImage } from "../fakes/images.ts"
@@ -47,7 +48,8 @@ const greet = defineJob<{ name: string }>({
 const compiled = compileOrThrow(defineConfig({
   resources: [notes],
   jobs: [greet],
-  roles: defineRoles({ clerk: ["notes.*"] }),
+  roles: defineRoles({ clerk: ["notes.*", "webhook_subscriptions.*"] as never }),
+  extends: [webhooks({ allowPrivateAddresses: true, ownerRoles: () => Promise.resolve(["clerk"]) })],
   subscriptions: [subscription("desk", {
     events: ["notes.created"],
     as: { roles: ["clerk"] },
@@ -199,6 +201,20 @@ describe("a service over Memory", () => {
     const signed = new Request(url, { method: "POST", headers, body })
     const { event } = verifyStandardWebhook({ headers: signed.headers, body }, receiver.secret)
     expect(event).toMatchObject({ type: "notes.created", data: { key: idOf(json) } })
+  })
+
+  it("asks the checks of an extension before it writes, and has its verbs", async () => {
+    const save = (events: string) =>
+      call("POST", "/api/v1/webhook_subscriptions", { name: `about ${events}`, events, url: `${receiver.origin}/made` })
+    const made = await save("notes.created")
+    expect(made.status).toBe(201)
+    expect((await save("nothing.created")).status).toBe(400)
+    // The fake of what the extension keeps has rows of its own. It has none of this id yet.
+    expect((await call("POST", `/api/v1/webhook_subscriptions/${idOf(made.json)}:disable`)).status).toBe(404)
+    const id = Context.get(service.made, Fakes).webhooks.add({ owner: "ann", roles: ["clerk"] })
+    expect(id).toBe(idOf(made.json))
+    expect((await call("POST", `/api/v1/webhook_subscriptions/${id}:disable`)).status).toBe(204)
+    expect(Context.get(service.made, Fakes).webhooks.shown(id).enabled).toBe(false)
   })
 
   it("asks the tokens who is calling", async () => {
