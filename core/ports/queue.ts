@@ -10,6 +10,7 @@
 - Of a key one job waits, or, of one that is kept while it runs, one job has not ended; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
@@ -190,3 +191,6 @@ export interface Workers {
   /** Takes no more jobs, gives running ones the grace, then fails them, to be retried. May be called again. */
   readonly stop: () => Promise<void>
 }
+
+/** The queue of jobs. */
+export class Queue extends Context.Service<Queue, QueueService>()("resource-admin/Queue") {}

@@ -7,6 +7,7 @@
  * - A database that is away fails with a `SubmissionsError`.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
@@ -19,3 +20,6 @@ export interface SubmissionsService {
   /** Uses up an id. `expires`: milliseconds since 1970 until which it is remembered. */
   readonly spend: (id: string, expires: number) => Effect.Effect<boolean, SubmissionsError>
 }
+
+/** What strangers have sent. */
+export class Submissions extends Context.Service<Submissions, SubmissionsService>()("resource-admin/Submissions") {}

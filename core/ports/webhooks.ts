@@ -7,6 +7,7 @@
  * of a previous secret. Of all who disable a subscription at once, one is told that it did.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { TryResult } from "../domain/event/try.ts"
 import type { RecordsError } from "./records.ts"
@@ -74,3 +75,6 @@ export interface WebhooksService {
   /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
 }
+
+/** What the extension `webhooks` keeps. */
+export class Webhooks extends Context.Service<Webhooks, WebhooksService>()("resource-admin/Webhooks") {}

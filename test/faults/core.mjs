@@ -651,5 +651,34 @@ export const faults = [
     old: "    !secretHeader.test(name)\n",
     new: "    name !== \"\"\n",
     tests: ["core/domain/hook/message.test.ts", "test/http/hooks.test.ts"]
+  },
+  // composition
+  {
+    rule: "writes ask the checks of an extension",
+    file: "composition/layers/events.ts",
+    old: "made?.checks ?? new Map()",
+    new: "made === null ? new Map() : new Map()",
+    tests: ["test/http/memory.test.ts"]
+  },
+  {
+    rule: "a service that ends stops its workers",
+    file: "composition/layers/live.ts",
+    old: "Layer.mergeAll(http, stopping, accountMails)",
+    new: "Layer.mergeAll(http, accountMails)",
+    tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "a service that ends lets running requests finish before it closes its ports",
+    file: "composition/layers/http.ts",
+    old: "    yield* Effect.addFinalizer(() => Effect.promise(end))\n",
+    new: "",
+    tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "workers that are still starting when a service ends are stopped once they have",
+    file: "composition/work.ts",
+    old: "(await starting?.catch(() => null))?.stop()",
+    new: "running?.stop()",
+    tests: ["composition/layers/live.test.ts"]
   }
 ]
