@@ -42,7 +42,7 @@ const excess = (tree: FilterTree): FilterError | null => {
 
 const nowhere = { start: 0, end: 0 }
 
-/** Reads a filter text (AIP-160; spec 1, "Filter and ordering language"). Empty text lets every row pass. */
+/** Reads a filter text (AIP-160; docs/reference/filter.md). Empty text lets every row pass. */
 export const readFilter = (text: string, scope: FilterScope): Result.Result<FilterTree, readonly FilterError[]> => {
   const parsed = parseFilter(text)
   if (Result.isFailure(parsed)) return Result.fail([parsed.failure])

@@ -136,7 +136,7 @@ export const conditionsOf = <O extends FilterTree["op"]>(
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
 /**
- * The tree, with its patterns confined to those rows. The same two trees give the same object. For conditions that stand beside `rows`. Patterns on
+ * The tree, with its patterns confined to `rows`. The same two trees give the same object. For conditions that are asked together with `rows`. Patterns on
  * related records were confined when their way was made.
  */
 export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
