@@ -19,7 +19,7 @@ import { declarations } from "../generators/source.ts"
 import { Connection, connectionLayer, Database, live } from "../support/layers.ts"
 
 const rowCount = 12
-const perStatement = 20
+const perStatement = 40
 
 const scene = (random: Random) => {
   const params: string[] = []
@@ -46,7 +46,9 @@ layer(connectionLayer(tableTypes), live)((it) => {
     "evaluate and SQL agree",
     { scene },
     {
+      // About 11,000 trees in a deep run.
       cases: 550,
+      timeout: 900_000,
       show,
       // The trees go through relations, select some rows and leave others.
       reaches: (runs) => {
