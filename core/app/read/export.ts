@@ -24,7 +24,7 @@ import type { Checks, Core } from "../ground/core.ts"
 import { guardPlan } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
-import { judgedPage } from "./hasty.ts"
+import { judgedPage, laterPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
 
@@ -146,12 +146,13 @@ export const makeExporting = (core: Core): Exporting => {
     }
   }
 
+  /** The rows of a page, and as many of them as one read may have where they are too many. */
   const page = (
-    { access, filter, key }: Plan,
-    plan: PagePlan
+    plan: PagePlan,
+    read: Effect.Effect<readonly Row[], RecordsError | Problem>
   ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError | Problem> =>
     Effect.catch(
-      Effect.map(judgedPage(core, access, key, plan, filter), (rows) => ({ rows, cut: false })),
+      Effect.map(read, (rows) => ({ rows, cut: false })),
       (error) =>
         error instanceof RecordsError && error.reason._tag === "TooLarge"
           ? core.records.pageWithin(plan, pageBytes)
@@ -167,16 +168,19 @@ export const makeExporting = (core: Core): Exporting => {
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
-      const read = (from: PagePlan) =>
+      const answered = (from: PagePlan, read: Effect.Effect<readonly Row[], RecordsError | Problem>) =>
         Effect.catch(
-          page(plan, from),
+          page(from, read),
           (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
         )
       const writer = request.format === "csv"
         ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
         : jsonLines(plan, bindings)
       // The first page is read before the answer begins, so that its errors can be answered.
-      let next: { readonly rows: readonly Row[]; readonly cut: boolean } | null = yield* read(first)
+      let next: { readonly rows: readonly Row[]; readonly cut: boolean } | null = yield* answered(
+        first,
+        judgedPage(core, access, key, first, filter)
+      )
       let head = true
       let stopped = false
       const controller = new AbortController()
@@ -187,7 +191,8 @@ export const makeExporting = (core: Core): Exporting => {
         if (call.again !== undefined && !(yield* stillHeld(call.again, call.caller))) {
           return yield* Effect.fail(accessDenied())
         }
-        return yield* read({ ...first, after })
+        const later = { ...first, after }
+        return yield* answered(later, laterPage(core, key, later))
       })
       const end = (): void => {
         stopped = true

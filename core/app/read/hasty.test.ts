@@ -10,7 +10,7 @@ import type { PagePlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate } from "../../ports/records.ts"
 import { RecordsError } from "../../ports/records.ts"
 import { guardPlan, makeJudgements } from "../ground/guard.ts"
-import { judgedPage } from "./hasty.ts"
+import { judgedPage, laterPage } from "./hasty.ts"
 
 const orders = makeModel({ name: "orders", fields: [{ name: "id", kind: "integer" }] })
 const lines = makeModel({
@@ -78,7 +78,11 @@ const database = (
   }
   const ask = (...args: Parameters<typeof list>) =>
     Effect.map(Effect.result(list(...args)), (answer) => ({ answer, asked: asked.splice(0) }))
-  return { ask }
+  const later = () => {
+    const plan = { shape: { model: orders, where: some, limit: 51 }, after: ["1"] } as unknown as PagePlan
+    return Effect.map(laterPage(core, "q", plan), (rows) => ({ rows, asked: asked.splice(0) }))
+  }
+  return { ask, later }
 }
 
 describe("a page through relations", () => {
@@ -96,6 +100,14 @@ describe("a page through relations", () => {
       expect((yield* ask()).asked).toEqual(["whole"])
       // Also once the judgement is made again.
       expect((yield* ask(some, 120_000_000n)).asked).toEqual(["whole"])
+    }))
+
+  it.effect("has all time once its answer has begun", () =>
+    Effect.gen(function*() {
+      const { ask, later } = database({ slow: ["walk"] })
+      expect((yield* later()).asked).toEqual(["walk, unlimited"])
+      yield* ask()
+      expect((yield* later()).asked).toEqual(["whole, unlimited"])
     }))
 
   it.effect("is refused where neither ends in time, or all rows would be too many", () =>

@@ -55,6 +55,10 @@ export const judgedPage = (
   return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))
 }
 
+/** A later page of an answer whose first page was judged and that has begun: it goes the way that worked, and has the time of every read. */
+export const laterPage = (core: Hurrying, key: string, plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> =>
+  core.records.page(core.judgements.get(key)?.way === "whole" ? { ...plan, whole: true } : plan)
+
 /** What is done instead when the time of a read has ended. */
 const ifCut = <A>(
   read: Effect.Effect<A, RecordsError | Problem>,
