@@ -17,7 +17,7 @@ import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { textsIn } from "../../core/domain/value/list.ts"
 import type { RecordsError, RecordsReader } from "../../core/ports/records.ts"
-import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
+import { facetRows, groupRows, histogramRows, seriesRows } from "./aggregate.ts"
 import { refusal } from "./constraints.ts"
 
 export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
@@ -148,6 +148,8 @@ export const makeReader = (
             return seriesRows(plan, rows, cellOf)
           case "histogram":
             return histogramRows(plan, rows, cellOf)
+          case "groups":
+            return groupRows(plan, rows, cellOf)
         }
       }),
     estimate: (plan) => Effect.andThen(begin("estimate"), estimate(plan))

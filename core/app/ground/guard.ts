@@ -155,6 +155,13 @@ const adviceFor = (
   )
 }
 
+const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
+  if (!("of" in plan)) return []
+  if (plan.of !== "groups") return [plan.field]
+  const { keys, measures } = plan.question
+  return [...keys, ...measures].flatMap((asked) => "field" in asked ? [asked.field] : [])
+}
+
 const indexFor = (
   access: Access,
   plan: PagePlan | CountPlan | AggregatePlan,
@@ -163,7 +170,7 @@ const indexFor = (
   const page = "shape" in plan
   if (!page && !isIndexable(estimate)) return null
   // What an aggregate groups or measures comes last in an index that serves it without the table.
-  const order = page ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
+  const order = page ? plan.shape.order : askedFields(plan).map((field) => ({ field, descending: false }))
   const readable = new Set<Field>(access.restricted.fields)
   const all = access.caller.roles.includes("admin")
   return suggestIndex(access.model, page ? plan.shape.where : plan.where, order, (field) => all || readable.has(field))
