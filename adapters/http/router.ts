@@ -99,6 +99,13 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
   ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
+  [
+    "aggregate",
+    methods({
+      GET: reads((app, call, at) => app.aggregate(call, at.resource, null)),
+      POST: takesBody((app, call, at, body) => app.aggregate(call, at.resource, body))
+    })
+  ],
   ["bulk", methods({ POST: takesBody((app, call, at, body) => app.bulk(call, at.resource, body)) })],
   ["import", methods({ POST: { body: "file", run: (app, call, at, body) => app.import(call, at.resource, body) } })],
   ["upload", uploads],

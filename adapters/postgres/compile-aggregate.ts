@@ -227,7 +227,7 @@ const groupMeasureSql = (measure: GroupMeasure): string => {
     case "sum":
       return sum
     case "avg":
-      return `(${sum} + ${leastDigits}) / nullif(count(${column}), 0)`
+      return `trim_scale((${sum} + ${leastDigits}) / nullif(count(${column}), 0))`
     case "median":
       return `percentile_disc(0.5) within group (order by ${column})`
     case "p95":

@@ -43,6 +43,8 @@ export interface App extends TasksApp {
   readonly facets: (call: Call, resource: string) => Answer
   readonly series: (call: Call, resource: string) => Answer
   readonly histogram: (call: Call, resource: string) => Answer
+  /** `:aggregate`; `body` null: a GET, with the parameters in the query. */
+  readonly aggregate: (call: Call, resource: string, body: Uint8Array | null) => Answer
   readonly seek: (call: Call, resource: string) => Answer
   readonly create: (call: Call, resource: string, body: Uint8Array) => Answer
   readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer

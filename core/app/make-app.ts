@@ -14,7 +14,7 @@ import { callFunction } from "./function/function.ts"
 import type { FunctionsCore } from "./function/function.ts"
 import type { Accesses } from "./ground/call.ts"
 import type { Core } from "./ground/core.ts"
-import { facets, histogram, series } from "./read/aggregate.ts"
+import { facets, groups, histogram, series } from "./read/aggregate.ts"
 import { makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
@@ -85,6 +85,7 @@ const makeUses = (
   facets: (call, resource) => facets(core, call, resource),
   series: (call, resource) => series(core, call, resource),
   histogram: (call, resource) => histogram(core, call, resource),
+  aggregate: (call, resource, body) => groups(core, call, resource, body),
   seek: (call, resource) => seek(core, call, resource),
   create: (call, resource, body) => create(core, call, resource, body),
   update: (call, resource, key, body) => update(core, call, resource, key, body),

@@ -371,6 +371,12 @@ const askOf = (random: Random): Ask => {
     () => get(`${base}:histogram?field=${fieldOf(random, resource)}&buckets=3&filter=${filterOf(random, resource)}`),
     () =>
       get(
+        `${base}:aggregate?group_by=${fieldOf(random, resource)}&measures=count,max(${
+          fieldOf(random, resource)
+        })&having=${random.pick(["", "count%20%3E%201"])}&filter=${filterOf(random, resource)}`
+      ),
+    () =>
+      get(
         `${base}:series?field=${random.pick(["due", "at"])}&range=all&granularity=month&measure=${
           random.pick(["count", "sum:value", "max:rank"])
         }`

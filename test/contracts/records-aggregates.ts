@@ -307,11 +307,11 @@ export const aggregateSuite = (test: RecordsTest): void => {
         ["b", "1", "0", ...none]
       ])
       expect(yield* of("qty")).toEqual([
-        ["a", "3", "1", "4294967294", "2147483647.0000000000000000", ...Array.from({ length: 4 }, () => "2147483647")],
+        ["a", "3", "1", "4294967294", "2147483647", ...Array.from({ length: 4 }, () => "2147483647")],
         ["b", "1", "0", ...none]
       ])
       expect(yield* of("ratio")).toEqual([
-        ["a", "3", "2", "0.3", "0.15000000000000000000", "0.1", "0.2", "0.1", "0.2"],
+        ["a", "3", "2", "0.3", "0.15", "0.1", "0.2", "0.1", "0.2"],
         ["b", "1", "0", ...none]
       ])
       const [early, late] = ["2026-01-01T10:00:00.000001Z", "2026-01-01T10:00:00.000002Z"]
@@ -322,7 +322,7 @@ export const aggregateSuite = (test: RecordsTest): void => {
     test("groups: sums and averages of 64-bit integers do not overflow", function*({ records, store }) {
       yield* store([{ id: "9223372036854775807" }, { id: "9223372036854775806" }])
       expect(yield* groups(records, { measures: "sum(id),avg(id),max(id),p95(id)" })).toEqual([
-        ["18446744073709551613", "9223372036854775806.5000000000000000", "9223372036854775807", "9223372036854775807"]
+        ["18446744073709551613", "9223372036854775806.5", "9223372036854775807", "9223372036854775807"]
       ])
     })
 

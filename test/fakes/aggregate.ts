@@ -187,12 +187,14 @@ const keyCell = ({ field, granularity }: GroupKey, cell: Cell, timeZone: string)
     ? isoOf(Math.max(startOf(field, cell, granularity, timeZone), firstInstant))
     : null
 
+const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
+
 /** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats. */
 const identityOf = (field: Field, cell: Cell): Cell =>
   cell === null || !/\d$/.test(cell)
     ? cell
     : field.kind === "decimal"
-    ? cell.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
+    ? trimmed(cell)
     : field.kind === "float"
     ? String(Number(cell) + 0)
     : cell
@@ -212,7 +214,7 @@ const groupMeasured = (measure: GroupMeasure, rows: readonly Row[], cellOf: Cell
       return ranked(0.95)
     case "avg":
       return cells.length > 0 && cells.every((cell) => /\d$/.test(cell))
-        ? plain(divide(add(exactSum(cells), { digits: 0n, scale: 16 }), BigInt(cells.length)))
+        ? trimmed(plain(divide(add(exactSum(cells), { digits: 0n, scale: 16 }), BigInt(cells.length))))
         // No average of these differs from their sum: it is infinite, or no number.
         : measured({ of: "sum", field }, rows, cellOf)
     default:

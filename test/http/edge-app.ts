@@ -131,6 +131,7 @@ export const script = (): Script => {
     facets: record("facets"),
     series: record("series"),
     histogram: record("histogram"),
+    aggregate: (call, resource, body) => record("aggregate")(call, resource, undefined, body ?? undefined),
     seek: record("seek"),
     create: (call, resource, body) => create(call, resource, undefined, body),
     update: record("update"),

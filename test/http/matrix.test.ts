@@ -127,6 +127,13 @@ const probes = (resource: string, name: string): readonly Probe[] => {
     get(`${base}:series?field=${name}&range=all`),
     get(`${base}:series?field=placed_at&range=all&measure=sum:${name}`),
     get(`${base}:series?field=placed_at&range=${name}&granularity=${name}&time_zone=${name}`),
+    get(`${base}:facets?field=id&measure=sum:${name}`),
+    get(`${base}:aggregate?group_by=id,${name}`),
+    get(`${base}:aggregate?group_by=${q(`month(${name})`)}&time_zone=${name}`),
+    get(`${base}:aggregate?measures=${q(`count,sum(${name}),count_distinct(${name})`)}`),
+    get(`${base}:aggregate?measures=${q("count,max(id)")}&having=${q(`max(id) > 0 AND min(${name}) > 1`)}`),
+    get(`${base}:aggregate?order_by=${q(`count desc, p95(${name})`)}&filter=${name}:1`),
+    post(`${base}:aggregate`, { group_by: [name], measures: [`median(${name})`], having: `${name}:*`, order_by: name }),
     get(`${base}:seek?position=0&page_size=2&order_by=${name}`),
     get(`${base}:seek?position=${name}`),
     post(base, { [name]: {} }),
@@ -201,7 +208,7 @@ const leaks = (answer: Answer, forbidden: Forbidden, echo: string | null): reado
     ? whole
     : whole
       .replace(/"instance":"[^"]*"/, "")
-      .replaceAll(new RegExp(`\\\\?"(?:[\\w]+\\.)?${escaped(echo)}(?:\\.\\w+)?\\\\?"`, "g"), "")
+      .replaceAll(new RegExp(`\\\\?"(?:[\\w]+[.(])?${escaped(echo)}(?:\\.\\w+|\\))?\\\\?"`, "g"), "")
   return [
     ...forbidden.names.filter((name) => name.test(unquoted) || name.test(tokens)),
     ...forbidden.values.filter((value) => value.test(whole) || value.test(tokens))

@@ -212,6 +212,8 @@ describe("answers", () => {
     const model = makeModel({ fields: everyKind })
     for (const field of model.fields) {
       check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(field), "3"], [null, "1"]])))
+      const sums = [[cellFor(field), "3", "1.5"], [null, "1", null]]
+      check(at("Facets"), JSON.parse(facetsJson(field, sums, { of: "sum", field: model.byName.get("small")! })))
     }
     for (const name of ["small", "large", "price", "ratio"]) {
       const field = model.byName.get(name)!

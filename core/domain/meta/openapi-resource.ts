@@ -99,7 +99,7 @@ const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDept
     return [relation.name, ...below.map((path) => `${relation.name}.${path}`)]
   })
 
-const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
+export const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
 
 /** The names that `expand` takes, or null when there are none. */
 export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
@@ -148,8 +148,12 @@ export const searchSchema = (subject: Subject): Doc => {
   )
 }
 
+/** Fields that an aggregate takes. */
+export const aggregable = ({ access }: Subject, accepts: (field: Field) => string | null): readonly Field[] =>
+  access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+
 /** A list in a query is one text with commas. */
-const commaList = { style: "form", explode: false }
+export const commaList = { style: "form", explode: false }
 
 const key = ({ access: { model, restricted } }: Subject): Doc => {
   const readable = model.key.every((field) => restricted.byName.has(field.name))
@@ -159,6 +163,18 @@ const key = ({ access: { model, restricted } }: Subject): Doc => {
     ? { type: "string", ...(readable ? { examples: [exampleText(model.key[0]!)] } : {}) }
     : { type: "array", items: { type: "string" }, minItems: model.key.length, maxItems: model.key.length }
   return { name: "key", in: "path", required: true, description: `The record's key${named}.`, schema }
+}
+
+/** The measures of `:series` and `:facets`. */
+const measureParameter = (subject: Subject): Doc => {
+  const numeric = aggregable(subject, histogrammable)
+  const measures = ["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))
+  return {
+    name: "measure",
+    in: "query",
+    description: "What each point or facet tells.",
+    schema: { type: "string", enum: ["count", ...measures], default: "count" }
+  }
 }
 
 /** The parameter components of one resource: `orders.filter`, `orders.key`, … */
@@ -171,6 +187,7 @@ export const resourceParameters = (subject: Subject): Doc => {
       components[`${name(subject)}.${input}`] = { name: input, in: "query", description, ...list, schema }
     }
   }
+  if (permissions.read) components[`${name(subject)}.measure`] = measureParameter(subject)
   if (permissions.read || permissions.update || permissions.delete) components[`${name(subject)}.key`] = key(subject)
   return components
 }
@@ -229,15 +246,10 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
     ...shared.filter((id) => id !== "show_deleted" || softDelete).map(parameter)
   ]
   const list = ref("responses", `${resource}.List`)
-  const aggregable = (accepts: (field: Field) => string | null) =>
-    access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
-  const faceted = aggregable(facetable)
-  const numeric = aggregable(histogrammable)
-  const moments = aggregable(timed)
-  const measures = [
-    "count",
-    ...["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))
-  ]
+  const faceted = aggregable(subject, facetable)
+  const numeric = aggregable(subject, histogrammable)
+  const moments = aggregable(subject, timed)
+  const measure = parameter(`${resource}.measure`)
   const aggregate = (
     id: string,
     fields: readonly Field[],
@@ -307,16 +319,12 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
       })
     },
     ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
-      parameter("limit")
+      parameter("limit"),
+      measure
     ]),
     ...aggregate("series", moments, "Counts or measures over time", "A timestamp or date.", "Series", [
       ...["range", "from", "to", "granularity", "time_zone"].map(parameter),
-      {
-        name: "measure",
-        in: "query",
-        description: "What each point tells.",
-        schema: { type: "string", enum: measures, default: "count" }
-      }
+      measure
     ]),
     ...aggregate("histogram", numeric, "Counts in buckets of equal width", "A numeric field.", "Histogram", [
       parameter("buckets")
@@ -544,7 +552,8 @@ export const exportResponse: Doc = {
 /** Schemas and responses of the aggregates. */
 const facet = openObject({
   value: { description: "A value of the field, or null." },
-  count: ref("schemas", "RowCount")
+  count: ref("schemas", "RowCount"),
+  measure: { type: ["string", "null"], description: "The measure as exact text, when one was asked for." }
 }, [
   "value",
   "count"
@@ -557,11 +566,10 @@ const point = openObject({
 const bound: Doc = { type: ["number", "string"] }
 const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "RowCount") }, ["from", "to", "count"])
 const field: Doc = { type: "string" }
-
 export const aggregateResponses: Doc = {
   Facets: respond(
     "The most frequent values first.",
-    openObject({ field, facets: { type: "array", items: facet } }, ["field", "facets"]),
+    openObject({ field, measure: { type: "string" }, facets: { type: "array", items: facet } }, ["field", "facets"]),
     "X-Service-Warning"
   ),
   Series: respond(

@@ -114,7 +114,7 @@ export interface GroupKey {
 
 /**
  * What is told of a group. Nulls do not count, but for `count`. Sums are exact. An average is rounded half away from zero, to 16 digits after the
- * point, or as many more as 16 significant digits or the values need. `median` and `p95` are values of the column: the first one that at least half, or
+ * point, or as many more as 16 significant digits or the values need; zeros at its end are left out. `median` and `p95` are values of the column: the first one that at least half, or
  * 95 %, of the values do not exceed (`percentile_disc`).
  */
 export type GroupMeasure =

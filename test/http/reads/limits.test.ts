@@ -129,6 +129,8 @@ onBoth("answers", () => archive, (use) => {
     await refused(at("papers:facets", { filter: "kind = long", field: "text", limit: 500 }), "Ask for fewer values.")
     await refused(at("papers/1", { expand: "papers" }), "Ask for a smaller page, or for fewer relations.")
     expect((await use().get(admin, at("papers/101", { fields: "id" }))).status).toBe(200)
+    const groups = { filter: "kind = long", group_by: "text", limit: 500 }
+    await refused(at("papers:aggregate", groups), "Ask for fewer values.")
     expect((await use().get(admin, at("papers:facets", { filter: "kind = long", field: "text", limit: 5 }))).status)
       .toBe(200)
   })
