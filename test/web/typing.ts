@@ -79,6 +79,34 @@ export const filters = (client: Client<Shop>) => {
   void client.resource("customers").list({ filter: paid })
 }
 
+export const groups = async (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  const { groups } = await orders.aggregate({
+    group_by: ["status", "month(created_at)", "due_on"],
+    measures: ["count", "sum(total)", "count_distinct(customer_id)"],
+    having: "count > 1",
+    order_by: ["sum(total) desc", "month(created_at)"]
+  })
+  const [{ group, measures } = {}] = groups as readonly Partial<typeof groups[number]>[]
+  same<NonNullable<typeof group>["status"], "draft" | "pending" | "paid" | "shipped" | "cancelled" | "refunded">(true)
+  same<NonNullable<typeof group>["month(created_at)"], string | null>(true)
+  same<NonNullable<typeof group>["due_on"], string | null>(true)
+  same<NonNullable<typeof measures>["count"], number>(true)
+  same<NonNullable<typeof measures>["count_distinct(customer_id)"], number>(true)
+  same<NonNullable<typeof measures>["sum(total)"], string | null>(true)
+  same<Awaited<ReturnType<typeof orders.aggregate>>["groups"][number]["measures"]["count"], number>(true)
+  // @ts-expect-error It was not asked for.
+  void measures?.["avg(total)"]
+  // @ts-expect-error There is no such field.
+  void orders.aggregate({ group_by: ["colour"] })
+  // @ts-expect-error There is no such bucket.
+  void orders.aggregate({ group_by: ["decade(created_at)"] })
+  // @ts-expect-error There is no such measure.
+  void orders.aggregate({ measures: ["stddev(total)"] })
+  // @ts-expect-error The order is by what the answer has.
+  void orders.aggregate({ group_by: ["status"], order_by: "total" })
+}
+
 export const orders = (client: Client<Shop>) => {
   const orders = client.resource("orders")
   void orders.list({ order_by: ["created_at desc", "id"] })

@@ -2,8 +2,8 @@
 
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
-import { facetable, timed } from "../read/aggregate.ts"
-import { maxKeys, maxMeasures, measurable } from "../read/group.ts"
+import { timed } from "../read/aggregate.ts"
+import { isGroupable, maxKeys, maxMeasures, measurable } from "../read/group.ts"
 import { defaultGroups, maxBodyFilter, maxGroups, maxQueryFilter } from "../read/request.ts"
 import { granularities } from "../value/instant.ts"
 import { aggregable, commaList, names, operation, parameter, refusals, respond } from "./openapi-resource.ts"
@@ -31,10 +31,13 @@ const measureCalls = (subject: Subject): ReadonlyArray<readonly [words: readonly
     aggregable(subject, accepts)
   ])
 
+const groupable = ({ access: { restricted } }: Subject): readonly string[] =>
+  restricted.fields.filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
+
 /** What the caller may group by and measure: `orders.Group` and `orders.Measure`. */
 export const groupSchemas = (subject: Subject): Doc => {
   const { name } = subject.access.model
-  const keys = aggregable(subject, facetable).map((field) => field.name)
+  const keys = groupable(subject)
   return {
     ...(keys.length === 0 ? {} : { [`${name}.Group`]: writtenAs(keys, [[granularities, aggregable(subject, timed)]]) }),
     [`${name}.Measure`]: writtenAs(["count"], measureCalls(subject)),
@@ -46,7 +49,7 @@ export const groupSchemas = (subject: Subject): Doc => {
 const groupInputs = (subject: Subject) => {
   const { name } = subject.access.model
   return {
-    ...(aggregable(subject, facetable).length === 0 ? {} : {
+    ...(groupable(subject).length === 0 ? {} : {
       group_by: {
         description: "Fields, or buckets of time such as `month(field)`. Without any there is one group.",
         schema: names(ref("schemas", `${name}.Group`), { maxItems: maxKeys })

@@ -263,6 +263,28 @@ describe("checkCurrencies", () => {
     }
   )
 
+  it("lets rows be grouped by the currency of an amount, filterable or not, and by no other field that is not", () => {
+    const model = makeModel({
+      fields: [
+        { name: "id", kind: "integer" },
+        { name: "total", kind: "decimal" },
+        { name: "currency", kind: "currency", filterable: false },
+        { name: "country", kind: "country", filterable: false }
+      ]
+    })
+    const all = restrictModel(model, [1, 1, 1, 1], true)
+    const read = (by: string, access = all) =>
+      Result.flatMap(groupsRequest([["group_by", by]]), (request) => readGroups(access, request))
+    expect(Result.isSuccess(read("currency"))).toBe(true)
+    expect(Result.isFailure(read("country"))).toBe(true)
+    expect(Result.isFailure(read("currency", restrictModel(model, [1, 0, 1, 1], true)))).toBe(true)
+    const total = model.byName.get("total")!
+    const problem = (parameter: "measure" | "measures") =>
+      Result.getOrThrow(Result.flip(checkCurrencies(all, parameter, [{ of: "sum", field: total }], [], always)))
+    expect(problem("measures").members.errors?.[0]?.hint).toBe("Group by currency.")
+    expect(problem("measure").members.errors?.[0]?.hint).toBe("Ask :aggregate for groups by currency.")
+  })
+
   it("says nothing of a currency that the caller cannot see", () => {
     expect(Result.isSuccess(check({ measures: "sum(total)" }, always, withoutCurrency))).toBe(true)
   })

@@ -58,10 +58,22 @@ const calledOf = (text: string): { readonly name: string; readonly argument: str
   return match === null ? { name: "", argument: text } : { name: match[1]!, argument: match[2]! }
 }
 
+/** Whether a field is the currency of amounts that may be measured: rows may then be grouped by it, filterable or not. */
+const isCurrency = ({ fields, model }: RestrictedModel, field: Field): boolean =>
+  field.kind === "currency" &&
+  fields.some((amount) => amount.filterable && currencyOf(amount, model.fields) === field)
+
+/** Whether rows may be grouped by the values of a field. */
+export const isGroupable = (restricted: RestrictedModel, field: Field): boolean =>
+  (field.filterable && facetable(field) === null) || isCurrency(restricted, field)
+
 const readKey = (restricted: RestrictedModel, text: string): Result.Result<GroupKey, Problem> => {
   const { argument, name } = calledOf(text)
   if (name === "") {
-    const field = aggregateField(restricted, "group_by", argument, facetable)
+    const named = restricted.byName.get(argument)
+    const field = named !== undefined && isCurrency(restricted, named)
+      ? Result.succeed(named)
+      : aggregateField(restricted, "group_by", argument, facetable)
     return Result.map(field, (field) => ({ field, granularity: null }))
   }
   return isGranularity(name)
@@ -276,9 +288,8 @@ export const checkCurrencies = (
       invalidParameter(
         parameter,
         `Amounts of several currencies cannot be added up or compared: "${measure.field.name}" has its currency in "${currency.name}".`,
-        currency.filterable
-          ? `Group by ${currency.name}, or filter for one, such as ${currency.name} = "EUR".`
-          : `The field "${currency.name}" must be declared filterable first.`
+        (parameter === "measures" ? `Group by ${currency.name}` : `Ask :aggregate for groups by ${currency.name}`) +
+          (currency.filterable ? `, or filter for one, such as ${currency.name} = "EUR".` : ".")
       )
     )
   }
