@@ -38,6 +38,7 @@ export const cases = {
   own: "the same list as a role with a row filter and hidden fields",
   facets: "facets of a field over 2 % of the rows",
   series: "series by day over 90 days",
+  groups: "groups by two fields over 90 days, with sums, averages and a condition",
   search: "search for a word, newest first",
   seek: "50 rows at row 900,000 of 1,000,000",
   patch: "PATCH with If-Match",
@@ -55,6 +56,7 @@ export const cheaper: { readonly [kind in Case]?: string } = {
   count: "of a status that fewer orders have",
   facets: "of half a day",
   series: "over a week",
+  groups: "over a week",
   search: "for four digits of a gate",
   seek: "to one of the first 100 rows",
   batch: "of ten creates"
@@ -208,6 +210,19 @@ export const serviceDialect: Dialect = (() => {
               })
             }`
           )
+        case "groups":
+          return get(
+            state,
+            `/orders:aggregate?${
+              query({
+                group_by: "currency,status",
+                measures: "count,sum(total),avg(total)",
+                having: "sum(total) > 1000",
+                order_by: "sum(total) desc",
+                filter: `created_at >= "${seriesStart(cheap)}" AND created_at < "${seriesEnd}"`
+              })
+            }`
+          )
         case "search":
           return send(state, "POST", "/orders:search", {
             filter: `search('${state.word(cheap)}')`,
@@ -283,6 +298,8 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
           return get(state, `/orders/facets?${query({ from: facetsStart(cheap) })}`)
         case "series":
           return get(state, `/orders/series?${query({ from: seriesStart(cheap), to: seriesEnd })}`)
+        case "groups":
+          return get(state, `/orders/groups?${query({ from: seriesStart(cheap), to: seriesEnd, least: 1000 })}`)
         case "search":
           return get(state, `/orders/search?${query({ q: state.word(cheap) })}`)
         case "seek":

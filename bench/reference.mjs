@@ -58,6 +58,8 @@ const statements = {
     `select status as value, count(*) n from orders where ${live} and created_at >= $1 group by 1 order by 2 desc limit 50`,
   series:
     `select date_trunc('day', created_at, 'UTC') as start, count(*) n from orders where ${live} and created_at >= $1 and created_at < $2 group by 1 order by 1`,
+  groups:
+    `select currency, status, count(*) n, sum(total) sum, avg(total) avg from orders where ${live} and created_at >= $1 and created_at < $2 group by 1, 2 having sum(total) > $3 order by 4 desc, 1, 2 limit 51`,
   lock: `select ${columns} from orders where id = $1 and ${live} for update`,
   update: `update orders set note = $2, updated_at = clock_timestamp() where id = $1 returning ${columns}`,
   insert: `insert into orders (tenant_id, owner_id, customer_id, status, total, currency, note)
@@ -144,6 +146,14 @@ const read = async (caller, path, query, response) => {
       const { rows } = await run(reads, "series", [from("from"), from("to")])
       const points = rows.map((row) => ({ start: row.start, value: Number(row.n) }))
       return send(response, 200, JSON.stringify({ field: "created_at", points }))
+    }
+    case "/orders/groups": {
+      const { rows } = await run(reads, "groups", [from("from"), from("to"), from("least")])
+      const groups = rows.slice(0, 50).map(({ avg, currency, n, status, sum }) => ({
+        group: { currency, status },
+        measures: { count: Number(n), sum, avg }
+      }))
+      return send(response, 200, JSON.stringify({ groups, more: rows.length > 50 }))
     }
     default: {
       const row = (await run(reads, "get", [path.slice("/orders/".length)])).rows[0]

@@ -637,5 +637,34 @@ export const faults = [
     old: "    !secretHeader.test(name)\n",
     new: "    name !== \"\"\n",
     tests: ["core/domain/hook/message.test.ts", "test/http/hooks.test.ts"]
+  },
+  // groups
+  {
+    rule: "amounts of several currencies are not added up",
+    file: "core/domain/read/group.ts",
+    old: "    if (groups.includes(currency) || isOneValue(filter, currency)) continue\n",
+    new: "    continue\n",
+    tests: ["core/domain/read/group.test.ts", "test/http/reads/groups.test.ts"]
+  },
+  {
+    rule: "a condition that one of several must meet chooses no currency",
+    file: "core/domain/read/group.ts",
+    old: "(filter.op === \"and\" &&",
+    new: "((filter.op === \"and\" || filter.op === \"or\") &&",
+    tests: ["core/domain/read/group.test.ts"]
+  },
+  {
+    rule: "a hidden field is no group of its own",
+    file: "core/domain/read/group.ts",
+    old: "const named = restricted.byName.get(argument)",
+    new: "const named = restricted.model.byName.get(argument)",
+    tests: ["core/domain/read/group.test.ts"]
+  },
+  {
+    rule: "all groups have a place in the order",
+    file: "core/domain/read/group.ts",
+    old: "return [...sorts, ...rest.map((field) => ({ field, descending: false }))]",
+    new: "return sorts",
+    tests: ["core/domain/read/group.test.ts"]
   }
 ]

@@ -278,6 +278,9 @@ describe("checkCurrencies", () => {
     expect(Result.isSuccess(read("currency"))).toBe(true)
     expect(Result.isFailure(read("country"))).toBe(true)
     expect(Result.isFailure(read("currency", restrictModel(model, [1, 0, 1, 1], true)))).toBe(true)
+    const hidden = restrictModel(model, [1, 1, 0, 1], true)
+    const [currency, unknown] = ["currency", "zurrency"].map((name) => JSON.stringify(read(name, hidden)))
+    expect(currency!.replaceAll("currency", "zurrency")).toBe(unknown)
     const total = model.byName.get("total")!
     const problem = (parameter: "measure" | "measures") =>
       Result.getOrThrow(Result.flip(checkCurrencies(all, parameter, [{ of: "sum", field: total }], [], always)))
