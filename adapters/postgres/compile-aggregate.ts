@@ -197,18 +197,24 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
 
 const firstInstant = "'0001-01-01 00:00:00+00'::timestamptz"
 
+/** Times are grouped by the instant that the database takes for the start of a bucket: one call a row. */
 const keySql = ({ field, granularity }: GroupKey, timeZone: string): string => {
   const column = columnOf("t", field)
   if (granularity === null) return column
+  const bucket = field.kind === "date"
+    ? bucketOf(field, granularity, timeZone)
+    : `date_trunc('${granularity}', ${column}::timestamptz, ${quoted(timeZone)})`
   // Instants outside of the years 0001 to 9999 have no bucket. The database cannot always give their local time.
-  const within = `${column} >= '${firstDay}' and ${column} < '${endOfDays}'`
-  return `case when ${within} then ${bucketOf(field, granularity, timeZone)} end`
+  return `case when ${column} >= '${firstDay}' and ${column} < '${endOfDays}' then ${bucket} end`
 }
 
-/** A bucket may begin before year 0001 although its rows do not. */
+/** The first instant of the bucket in `column`. A bucket may begin before year 0001 although its rows do not. */
 const keyStart = ({ field, granularity }: GroupKey, timeZone: string, column: string): string => {
   if (granularity === null) return column
-  const start = startOf(field, granularity, timeZone, column)
+  const local = field.kind === "date" || granularity === "hour"
+    ? column
+    : `(${column} at time zone ${quoted(timeZone)})`
+  const start = startOf(field, granularity, timeZone, local)
   return `case when (${start}) < ${firstInstant} then ${firstInstant} else ${start} end`
 }
 

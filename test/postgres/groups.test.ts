@@ -61,6 +61,7 @@ const pools: { readonly [name: string]: readonly string[] } = {
     "2026-10-25T01:30:00Z",
     "2026-11-01T04:30:00Z",
     "2026-11-01T05:30:00Z",
+    "2026-03-28T22:30:00Z",
     "2025-12-31T23:30:00.000001Z",
     "2024-02-29T12:00:00Z",
     "infinity"
@@ -123,7 +124,10 @@ const question = (random: Random): ReadonlyArray<readonly [string, string]> => {
     ["measures", measures.join()],
     ["having", random.chance(2) ? condition(random, measures) : ""],
     ["order_by", sorts.join(", ")],
-    ["time_zone", random.pick(["UTC", "Europe/Berlin", "America/Havana", "Asia/Kolkata", "Australia/Lord_Howe"])],
+    [
+      "time_zone",
+      random.pick(["UTC", "Europe/Berlin", "America/Havana", "Asia/Beirut", "Asia/Kolkata", "Australia/Lord_Howe"])
+    ],
     ["limit", random.pick(["1000", "1000", "2"])]
   ]
 }
