@@ -14,7 +14,7 @@ import type { Json } from "../value/kind.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
-/** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (spec 1, Limits). */
+/** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (docs/reference/filter.md#limits). */
 export const maxQueryFilter = 10_000
 export const maxBodyFilter = maxCharacters
 /** Groups of an `:aggregate` that are given without a limit, and at most. */
@@ -272,7 +272,7 @@ const bodyParameters = (
   return Result.succeed(parameters)
 }
 
-/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (spec 1, Endpoints). */
+/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (docs/reference/reads.md#lists). */
 export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =>
   Result.flatMap(
     bodyParameters(body, listNames, searchTypes),
