@@ -4,6 +4,7 @@
  */
 
 import { refuse, taken } from "../../core/domain/account/account.ts"
+import { attemptLimits, attemptsPerMinute } from "../../core/domain/account/attempt.ts"
 import { type AccountMailDeclaration, readAccountMails } from "../../core/domain/account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
@@ -143,7 +144,7 @@ export const createAuth = (options: AuthOptions): Auth => {
   }
   const roles = taken(declareRoles(options.roles, options.defaultRole))
   const schema = "dialect" in database ? database.schemaName : options.schemaName ?? "auth"
-  const signInPerMinute = checkRate(options.signInPerMinute ?? 5)
+  const signInPerMinute = checkRate(options.signInPerMinute ?? attemptsPerMinute)
   const onError = options.onError ?? (() => {})
   const providers = taken(readProviders(options.oidc, roles.defaultRole))
   const twoFactor = options.twoFactor === true
@@ -222,7 +223,7 @@ export const createAuth = (options: AuthOptions): Auth => {
       internals,
       origin,
       basePath,
-      limits: makeLimits({ store, table, secret, perClient: signInPerMinute, perAccount: 2 * signInPerMinute }),
+      limits: makeLimits({ store, table, secret, ...attemptLimits(signInPerMinute) }),
       needsAdmin,
       twoFactor,
       passkeys: passkeys !== null

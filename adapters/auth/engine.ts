@@ -7,11 +7,13 @@
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
 import { passwordMax, passwordMin, readEmail, tokenSeconds } from "../../core/domain/account/account.ts"
+import { managesAccounts } from "../../core/domain/account/authority.ts"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
-import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
+import { judgeProvided, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { type Queries, quote, type Store } from "./database.ts"
 import type { DiscoveredProvider } from "./discovery.ts"
+import { endHeld } from "./ending.ts"
 import { activeAdmin, adminLock } from "./migration.ts"
 import { oauthProvider } from "./oidc.ts"
 
@@ -199,7 +201,7 @@ export const makeEngine = async (
   // Without a prototype, so that `constructor` is no role unless it was declared.
   const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
   for (const role of roles.choices) {
-    permissions[role] = role === "admin"
+    permissions[role] = managesAccounts(role)
       ? access.newRole({ user: [...adminAc.statements.user], session: [...adminAc.statements.session] })
       : access.newRole({})
   }
@@ -223,26 +225,21 @@ export const makeEngine = async (
     if (typeof given !== "string" || Result.isFailure(readEmail(given))) throw refuse("INVALID_EMAIL", "Invalid email")
   }
   /** Why a person with an account at a provider may not come in; undefined: they may. */
-  const judgeProvided = async (
+  const providedRefusal = async (
     provider: Provider | undefined,
     action: string,
     user: { readonly email?: unknown; readonly emailVerified?: unknown },
     anyUser: () => Promise<boolean>
   ) => {
-    if (provider === undefined) return { error: "oauth_provider_not_found" }
-    // One provider must not end a sign-in that began with another (RFC 9700, 4.4). It would decide who its users are here.
-    if ((await getOAuthState<{ readonly provider?: unknown }>())?.provider !== provider.id) {
-      return { error: "state_mismatch" }
-    }
-    const verified = user.emailVerified === true
-    if (action !== "sign-in" && !verified) return { error: "email_not_verified" }
-    if (provider.domains !== null && !(verified && admitsEmail(provider, String(user.email)))) {
-      return { error: "domain_not_allowed" }
-    }
-    // The first account is made on the host, whatever is configured.
-    return action !== "create-user" || (provider.createUsers && await anyUser())
-      ? undefined
-      : { error: "signup_disabled" }
+    const judged = judgeProvided(provider, {
+      began: (await getOAuthState<{ readonly provider?: unknown }>())?.provider,
+      linked: action === "sign-in",
+      creates: action === "create-user",
+      email: String(user.email),
+      verified: user.emailVerified === true
+    })
+    if (judged === "may" || (judged === "unless-first" && await anyUser())) return undefined
+    return { error: judged === "unless-first" ? "signup_disabled" : judged }
   }
 
   /** Only admins may ask what roles may do. It would tell others about accounts and rights. */
@@ -297,7 +294,7 @@ export const makeEngine = async (
     admin({
       ac: access,
       roles: permissions,
-      adminRoles: ["admin"],
+      adminRoles: roles.choices.filter(managesAccounts),
       ...(roles.defaultRole === undefined ? {} : { defaultRole: roles.defaultRole })
     }),
     jwt({
@@ -370,7 +367,7 @@ export const makeEngine = async (
           { source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object },
           { context: { internalAdapter } }
         ) =>
-          judgeProvided(
+          providedRefusal(
             providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
             source.action,
             user,
@@ -436,13 +433,8 @@ export const makeEngine = async (
             // better-auth has nothing left to change. It answers the account as it is now.
             return { data: Object.fromEntries(Object.keys(user).map((name) => [name, undefined])) }
           },
-          // A device is trusted for the factor that it replaces, not for the next one.
           after: async (user, context) => {
-            if (context?.path !== "/two-factor/disable") return
-            await store.query(
-              `delete from ${table("verification")} where "value" = $1 and "identifier" like 'trust-device-%'`,
-              [user.id]
-            )
+            if (context?.path === "/two-factor/disable") await endHeld(store, table, "factor-off", user.id)
           }
         }
       }

@@ -3,7 +3,10 @@
  * better-auth a new request with only the headers that matter. It never decides who a user is.
  */
 
+import { accountNamed } from "../../core/domain/account/attempt.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
+import { pagesAllowed } from "../../core/domain/account/origin.ts"
+import { passkeysMax } from "../../core/domain/account/passkey.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { outageProblem } from "../../core/domain/outage.ts"
 import {
@@ -18,10 +21,11 @@ import { checkQuery, readBody } from "./body.ts"
 import { errorIn, readAddresses, takeState, withError } from "./callback.ts"
 import { deviceCookie, deviceIn, type OwnCookies, ownCookies, printCookies, signedIn } from "./cookies.ts"
 import { codeOf, makeSweep, outageIn } from "./database.ts"
+import { endHeld } from "./ending.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { type MailRequest, makeMailRoutes } from "./mail-routes.ts"
-import { bannedState, lastAdminState, passkeysMax } from "./migration.ts"
+import { bannedState, lastAdminState } from "./migration.ts"
 import { type Asker, askerIn, makeOwnRoutes, type OwnRequest } from "./own-routes.ts"
 import { adapt, type AuthRoute, type Body, inviting, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
 import { makeWitness } from "./witness.ts"
@@ -190,8 +194,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     cookies: OwnCookies
   ): Promise<void> => {
     if (route.limited === undefined) return
-    const { email } = body
-    const account = route.limited === "account" && typeof email === "string" ? email.trim().toLowerCase() : null
+    const account = route.limited === "account" ? accountNamed(body["email"]) : null
     const user = route.limited === "session"
       ? await witness.owner(cookies)
       : route.limited === "challenge"
@@ -350,15 +353,17 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       headers.set("origin", origin)
     }
     if (method === "POST") headers.set("content-type", "application/json")
-    // better-auth checks the origin of a page only when the request changes something with a cookie. A page that CORS allows to read
-    // answers could read tokens here, or begin a sign-in that somebody else ends. It is checked before anything is counted, so no page uses
-    // up the attempts of its visitors.
+    // better-auth asks for the origin only of requests that change something with a cookie. This is asked before anything is counted.
     const from = headers.get("origin")
-    const asks = method === "POST" || (path !== "/jwks" && headers.has("cookie"))
-    // An image of another page says nothing but this.
-    const embedded = route.limited !== undefined && from === null
-      && ["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "")
-    if (embedded || (asks && from !== null && !(await internals.engine()).trusts(from))) {
+    const pages = pagesAllowed(
+      {
+        changes: method === "POST",
+        inSession: path !== "/jwks" && headers.has("cookie"),
+        limited: route.limited !== undefined
+      },
+      { origin: from, site: headers.get("sec-fetch-site") }
+    )
+    if (pages === "none" || (pages === "trusted" && from !== null && !(await internals.engine()).trusts(from))) {
       throw problem("access-denied", "Invalid origin", { code: "INVALID_ORIGIN" })
     }
     await limit(path, route, client.group, body, brought)
@@ -448,11 +453,8 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     }
     // A user's first password is a new row. The trigger on changed rows does not see it.
     if (path === "/admin/revoke-user-sessions" || path === "/admin/set-user-password") {
-      await store.query(
-        `with ended as (delete from ${table("session")} where "userId" = $1)`
-          + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1`,
-        [String(body["userId"])]
-      )
+      const change = path === "/admin/set-user-password" ? "password" : "revocation"
+      await store.transaction((queries) => endHeld(queries, table, change, String(body["userId"])))
     }
     if (path === inviting) await invite(userOf(answer.body))
     const signedInUser = await witness.accepted(path, route, client.group, body, answer, brought)

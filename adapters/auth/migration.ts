@@ -3,6 +3,7 @@
  * true whichever code writes: they keep one active admin, raise a user's token epoch and end sessions. It never runs anything.
  */
 
+import { passkeysMax } from "../../core/domain/account/passkey.ts"
 import { quote, tableIn } from "./database.ts"
 
 /** SQLSTATE raised when a change would leave no active admin. */
@@ -16,9 +17,6 @@ const counterState = "RA003"
 
 /** SQLSTATE raised when an account would have too many passkeys. */
 const passkeysState = "RA004"
-
-/** Most passkeys of an account. */
-export const passkeysMax = 20
 
 /** The epoch of a deleted user or key: above every epoch a token can carry. */
 export const deletedEpoch = Number.MAX_SAFE_INTEGER

@@ -5,6 +5,8 @@
 
 import * as Result from "effect/Result"
 import { readEmail } from "../../core/domain/account/account.ts"
+import { accountNamed } from "../../core/domain/account/attempt.ts"
+import { isOvertaken } from "../../core/domain/account/session.ts"
 import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
 import type { AuthEvent, AuthEventName } from "./events.ts"
 import type { AuthInternals } from "./internals.ts"
@@ -97,9 +99,6 @@ const tokenIn = (cookie: string): string | null => {
   return signedIn(ownCookies(text, text.startsWith("__Secure-")), sessionCookie)
 }
 
-const emailIn = (body: Body): string | null =>
-  typeof body["email"] === "string" ? body["email"].trim().toLowerCase() : null
-
 /** The passkey that an accepted request added or removed. */
 const passkeyIn = (path: string, body: Body, answer: Answered): string | null => {
   const id = path === "/passkey/verify-registration"
@@ -147,7 +146,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     client: string,
     body: Body
   ): Pick<AuthEvent, "client" | "account" | "method"> => {
-    const email = path === "/sign-in/email" ? emailIn(body) : null
+    const email = path === "/sign-in/email" ? accountNamed(body["email"]) : null
     return {
       client: hashOf("client", client),
       method: methodOf(path, route),
@@ -171,6 +170,15 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     await end(begun(answer))
     log({ level: "warn", event: "sign-in-overtaken", ...(user === null ? {} : { user }) })
     return false
+  }
+
+  /** The epoch that an account has now. Waits for a change that is under way; a later change ends the session itself. */
+  const epochOf = async (user: string | null): Promise<bigint | undefined> => {
+    const [now] = await store.query<{ readonly epoch: string }>(
+      `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
+      [user]
+    )
+    return now === undefined ? undefined : BigInt(now.epoch)
   }
 
   return {
@@ -214,13 +222,8 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     },
     stands: async (seen, path, body, answer, cookies) => {
       if (path === "/sign-in/email") {
-        // Waits for a change that is under way. A later change ends the session itself.
-        const [[id, epoch] = ["", null]] = seen?.epochs ?? []
-        const [now] = await store.query<{ readonly epoch: string }>(
-          `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
-          [id]
-        )
-        if (now !== undefined && BigInt(now.epoch) === epoch) return true
+        const [[id, epoch] = ["", undefined]] = seen?.epochs ?? []
+        if (!isOvertaken(epoch, await epochOf(id), 0n)) return true
         await store.query(
           `delete from ${table("verification")} where "value" = $1 and "identifier" like '2fa-%'`,
           [id]
@@ -231,14 +234,8 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       const token = begun(answer)
       if (raised !== undefined && token !== null) {
         const user = await ownerOf(token)
-        const [now] = await store.query<{ readonly epoch: string }>(
-          `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
-          [user]
-        )
         const epoch = user === null ? undefined : seen?.epochs.get(user)
-        if (epoch === undefined || now === undefined || BigInt(now.epoch) !== epoch + raised) {
-          return overtaken(answer, user)
-        }
+        if (isOvertaken(epoch, await epochOf(user), raised)) return overtaken(answer, user)
       }
       if (path === "/two-factor/verify-totp") {
         // A code is good for a minute and a half, but only once (RFC 6238, 5.2).
