@@ -10,8 +10,8 @@ import { isRecent } from "../../core/domain/account/session.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { createKey, listKeys, revokeKey } from "./api-keys.ts"
+import type { Body } from "./body.ts"
 import type { AuthHost, AuthInternals } from "./internals.ts"
-import type { Body } from "./routes.ts"
 import { removePasskeys, resetSecondFactor } from "./users.ts"
 
 /** Who asks, by a session that holds. */
