@@ -11,6 +11,7 @@ import { managesAccounts } from "../../core/domain/account/authority.ts"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import { judgeProvided, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import { isBag } from "../../core/domain/bag.ts"
 import { type Queries, quote, type Store } from "./database.ts"
 import type { DiscoveredProvider } from "./discovery.ts"
 import { endHeld } from "./ending.ts"
@@ -167,6 +168,13 @@ const changeAccount = (
     return true
   })
 
+const isAbsentOr = (type: "string" | "boolean", value: unknown): boolean => value === undefined || typeof value === type
+
+/** Whether better-auth would take a body as that of a sign-out. What it says is for providers that have an address for it, and none has here. */
+const isSignOut = (body: unknown): boolean =>
+  body === undefined || (isBag(body) && isAbsentOr("string", body["callbackURL"]) && isAbsentOr("string", body["state"])
+    && isAbsentOr("boolean", body["disableRedirect"]))
+
 /**
  * Makes an engine. With `providers` it serves only sign-in with them. It is separate, so that a provider that is away delays nobody else.
  */
@@ -178,6 +186,7 @@ export const makeEngine = async (
   const [
     { betterAuth },
     { admin, jwt, twoFactor },
+    { deleteSessionCookie },
     { createAccessControl },
     { adminAc, defaultStatements },
     { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx, setShouldSkipSessionRefresh }
@@ -185,6 +194,7 @@ export const makeEngine = async (
     .all([
       import("better-auth"),
       import("better-auth/plugins"),
+      import("better-auth/cookies"),
       import("better-auth/plugins/access"),
       import("better-auth/plugins/admin/access"),
       import("better-auth/api")
@@ -261,6 +271,29 @@ export const makeEngine = async (
     }
   }
 
+  /**
+   * Signing out is one statement. better-auth would read the session before and the account after, and a sign-out whose session has ended would be refused when
+   * one of these meets a database that is away. A body that cannot be is left for better-auth to refuse.
+   */
+  const signOutAtOnce = {
+    id: "sign-out-at-once",
+    hooks: {
+      before: [{
+        matcher: ({ path }: { readonly path?: string }) => path === "/sign-out",
+        handler: createAuthMiddleware(async (context) => {
+          if (!isSignOut(context.body)) return
+          const { authCookies: { sessionToken }, secret } = context.context
+          const token = await context.getSignedCookie(sessionToken.name, secret)
+          if (typeof token === "string") {
+            await store.query(`delete from ${table("session")} where "token" = $1`, [token])
+          }
+          deleteSessionCookie(context)
+          return context.json({ success: true })
+        })
+      }]
+    }
+  }
+
   /** A database that takes no changes can still say who somebody is. Their session is renewed later. */
   const withoutRefresh = {
     id: "without-refresh",
@@ -276,6 +309,7 @@ export const makeEngine = async (
 
   const plugins = [
     withoutRefresh,
+    signOutAtOnce,
     permissionsForAdmins,
     ...(settings.twoFactor
       ? [twoFactor({
