@@ -90,7 +90,7 @@ export const refuse = async (
   return send(refusalOf(path, status, text), `${parts.basePath}${path}`, cookies)
 }
 
-/** Has the link sent to an account that was made for it. Without the link nobody could ever use the account, so it goes again. */
+/** Sends the link for an account that was just made. An account whose link cannot be sent is deleted: nobody could ever use it. */
 const invite = async ({ mailer, store, table }: AuthInternals, { body: { user } }: Answered): Promise<void> => {
   const id = isBag(user) ? String(user["id"]) : ""
   try {
@@ -117,7 +117,7 @@ export const complete = async (
   if (path === inviting) await invite(internals, given)
 }
 
-/** Has the owner of an account told of a sign-in that it did not expect. Nobody fails to sign in because that cannot be. */
+/** Sends an alert of an unexpected sign-in to its account; gives the new name of the browser, if it got one. A failed alert does not fail the sign-in. */
 const noticeSignIn = async (
   { mailer, onError }: AuthInternals,
   user: string,

@@ -68,7 +68,7 @@ export interface AuthOptions {
 /** The auth server: its routes, and what host functions and authenticators take. */
 export interface Auth {
   /**
-   * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The client is the last address of
+   * Answers every request below `basePath` (docs/guides/authentication.md, The routes); errors are problem documents. The client is the last address of
    * `X-Forwarded-For`, which the caller or a trusted proxy must set. Our edge replaces the header by what it knows.
    */
   readonly handler: (request: Request) => Promise<Response>
@@ -92,7 +92,7 @@ export interface Auth {
   readonly twoFactor: boolean
   /** Whether people may sign in with passkeys. */
   readonly passkeys: boolean
-  /** The mails about accounts and the jobs that send them; null: there are none. */
+  /** The mails about accounts and the jobs that send them. Null where the service sends no such mails. */
   readonly mailer: AccountMailer | null
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>

@@ -9,12 +9,12 @@ import type { Queries, Store } from "./database.ts"
 import { endHeld } from "./ending.ts"
 import { barred } from "./migration.ts"
 
-/** What the link's mail was sent for. */
+/** Why a link was mailed. */
 export type LinkKind = "reset" | "invitation"
 
 /** A link that was made, and whom to send it to. */
 export interface MadeLink {
-  /** What stands in the link. It is known to nobody else. */
+  /** The secret part of the link. The store has only its hash. */
   readonly token: string
   readonly email: string
 }

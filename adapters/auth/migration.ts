@@ -66,7 +66,7 @@ end $$;
 ${authStatements(store)}`
 }
 
-/** The same without the look at what is there: for a migration that looks itself. */
+/** The same SQL without the check for tables of others, for a migration that checks by itself. */
 export const authStatements = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
   return `-- Accounts, sessions and signing keys. Safe to apply again.

@@ -57,7 +57,7 @@ const textOf = (body: Body, name: string): string => {
   return value
 }
 
-/** What a host function refuses, as a problem. */
+/** Runs a host function. Its refusals become problems. */
 const asked = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
     return await work()

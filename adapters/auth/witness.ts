@@ -96,7 +96,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     return row?.userId ?? null
   }
 
-  /** The same for the log of what was done already: it is done, whether its owner can still be looked up or not. */
+  /** The owner of a session for the log. The request is done by then, so a failure to look the owner up must not fail it. */
   const knownOwner = (token: string | null): Promise<string | null> =>
     ownerOf(token).catch((cause: unknown) => {
       onError(cause)
