@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
+import { accountsOf } from "../adapters/auth/accounts.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
-import { namesOf, rolesWithin } from "../adapters/auth/users.ts"
 import { codeBehind, jobsLine, ruleLine } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
@@ -72,8 +72,8 @@ import { outageOf, outageProblem } from "../core/domain/outage.ts"
 import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
 import { classOf } from "../core/domain/thrown.ts"
+import type { AccountsService } from "../core/ports/accounts.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
-import { RecordsError } from "../core/ports/records.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SavedViewsService } from "../core/ports/saved-views.ts"
 import type { SubmissionsService } from "../core/ports/submissions.ts"
@@ -516,18 +516,8 @@ const declaredOf = (config: Config | ConfigWithAuth): Config => {
 }
 
 /** What `GET /api/auth/status` says. */
-export const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
-  Effect.tryPromise({
-    try: async () => ({ needsAdmin: await auth.needsAdmin() }),
-    catch: noAccounts
-  })
-
-/** Names as the accounts of an auth server have them. */
-const namesIn = (auth: Auth): NamesOf => (ids) =>
-  Effect.tryPromise({
-    try: () => namesOf(auth, ids),
-    catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
-  })
+const statusOf = ({ needsAdmin }: AccountsService): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
+  Effect.mapBoth(needsAdmin, { onFailure: noAccounts, onSuccess: (needed) => ({ needsAdmin: needed }) })
 
 /** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */
 const settle = (config: Config, compiled: Compiled, options: AdminOptions, own: Auth | null) => {
@@ -623,7 +613,9 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
       log: options.log,
       counted: options.onJobCounts
     })
-    const ownerRoles = options.ownerRoles ?? (own === null ? undefined : rolesWithin(own, compiled.auth?.tenant))
+    const accounts = own === null ? null : accountsOf(own, compiled.auth?.tenant)
+    const ownerRoles = options.ownerRoles
+      ?? (accounts === null ? undefined : (id, tenant) => Effect.runPromise(accounts.rolesOf(id, tenant)))
     const tasks = makeTaskParts({
       compiled,
       postgres,
@@ -634,7 +626,8 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     })
     const whole: Parts = {
       ...(tasks === null ? {} : { tasks }),
-      ...(own === null ? {} : { auth: own, authStatus: statusOf(own), namesOf: namesIn(own) }),
+      ...(own === null ? {} : { auth: own }),
+      ...(accounts === null ? {} : { authStatus: statusOf(accounts), namesOf: accounts.namesOf }),
       ...parts,
       ...found,
       authenticator,

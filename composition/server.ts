@@ -5,7 +5,6 @@
 
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
-import { rolesWithin } from "../adapters/auth/users.ts"
 import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { mailRoute } from "../adapters/http/mail-page.ts"
@@ -25,7 +24,7 @@ import { classOf } from "../core/domain/thrown.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
-import { createAdmin, statusOf } from "./create-admin.ts"
+import { createAdmin } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
 import { openDatabases, openPool } from "./database.ts"
 import type { Databases, LazyPool } from "./database.ts"
@@ -272,14 +271,13 @@ const build = async (
     ...(settings.requestTimeoutMs === null ? {} : { uploadGraceMs: settings.requestTimeoutMs }),
     ...(telemetry.metrics === null ? {} : { measure: telemetry.metrics.measure }),
     ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
-    ...(auth === null ? {} : { auth, authStatus: statusOf(auth) }),
+    ...(auth === null ? {} : { auth }),
     ...(asked === null ? {} : { accountsReady: accountsReady(asked, authMigrations(assembly.compiled)) }),
     ...(mail === null ? {} : { mail }),
     extraRoutes: [...mailPage, ...options.extraRoutes ?? []],
     ...(options.liveApp === undefined ? {} : { liveApp: options.liveApp }),
     ...(settings.drainToken === null ? {} : { drainToken: settings.drainToken }),
     ...(telemetry.metrics === null ? {} : { onJobCounts: telemetry.metrics.jobs }),
-    ...(auth === null ? {} : { ownerRoles: rolesWithin(auth, assembly.compiled.auth?.tenant) }),
     jobsConnections: settings.jobsConnections
   })
   opened.add(admin.close)

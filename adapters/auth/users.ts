@@ -9,9 +9,7 @@
 
 import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
 import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
-import { isHome, rolesNow } from "../../core/domain/account/authority.ts"
 import type { AccountChange } from "../../core/domain/account/ending.ts"
-import { shownName } from "../../core/domain/account/name.ts"
 import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
 import { codeOf, hasAny } from "./database.ts"
 import { endHeld } from "./ending.ts"
@@ -90,37 +88,6 @@ export const listUsers = async (auth: AuthHost): Promise<readonly Account[]> => 
   const { store, table } = auth.internals
   return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
 }
-
-/** The roles that a user has now; null for one who is banned, deleted, or has none. */
-export const currentRoles = async (auth: AuthHost, id: string): Promise<readonly string[] | null> => {
-  const { store, table } = auth.internals
-  const [user] = await store.query<{ readonly role: string | null; readonly barred: boolean }>(
-    `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred from ${
-      table("user")
-    } where "id" = $1`,
-    [id]
-  )
-  return user === undefined ? null : rolesNow({ role: user.role ?? "", barred: user.barred })
-}
-
-/** What others call users, by id: those who exist and have a name that others may read. */
-export const namesOf = async (auth: AuthHost, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-  const { store, table } = auth.internals
-  const users = await store.query<{ readonly id: string; readonly name: string }>(
-    `select "id", "name" from ${table("user")} where "id" = any($1)`,
-    [ids]
-  )
-  return new Map(users.flatMap(({ id, name }) => {
-    const shown = shownName(name)
-    return shown === null ? [] : [[id, shown] as const]
-  }))
-}
-
-/** The same for owners of what acts later: the accounts of a service know the tenant that they work in, and no other. */
-export const rolesWithin =
-  (auth: AuthHost, home: string | number | undefined) =>
-  (id: string, tenant: string | null): Promise<readonly string[] | null | "elsewhere"> =>
-    isHome(home, tenant) ? currentRoles(auth, id) : Promise.resolve("elsewhere")
 
 const change = async (
   auth: AuthHost,

@@ -506,10 +506,10 @@ export const faults = [
   },
   {
     rule: "a process of another tenant ends no subscription",
-    file: "adapters/auth/users.ts",
+    file: "adapters/auth/accounts.ts",
     old: "currentRoles(auth, id) : Promise.resolve(\"elsewhere\")",
     new: "currentRoles(auth, id) : Promise.resolve(null)",
-    tests: ["test/auth/users.test.ts"]
+    tests: ["test/auth/users.test.ts", "test/contracts/accounts.test.ts"]
   },
   {
     rule: "a try asks whether its subscription is still as it was read",
