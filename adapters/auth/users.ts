@@ -13,11 +13,11 @@ import type { AccountChange } from "../../core/domain/account/ending.ts"
 import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
 import { codeOf, hasAny } from "./database.ts"
 import { endHeld } from "./ending.ts"
-import { claimsOf } from "./engine.ts"
 import type { AuthEventName } from "./events.ts"
 import type { AuthHost } from "./internals.ts"
 import { storePassword } from "./links.ts"
 import { adminLock, lastAdminState } from "./migration.ts"
+import { claimsOf } from "./standing.ts"
 
 const emailOf = (text: string): string => taken(readEmail(text))
 
