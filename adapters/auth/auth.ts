@@ -68,7 +68,7 @@ export interface AuthOptions {
 /** The auth server: its routes, and what host functions and authenticators take. */
 export interface Auth {
   /**
-   * Answers every request below `basePath` (docs/guides/authentication.md, The routes); errors are problem documents. The client is the last address of
+   * Answers every request below `basePath` (docs/guides/authentication.md#the-routes); errors are problem documents. The client is the last address of
    * `X-Forwarded-For`, which the caller or a trusted proxy must set. Our edge replaces the header by what it knows.
    */
   readonly handler: (request: Request) => Promise<Response>

@@ -231,7 +231,7 @@ const isList = (keys: KeySet | readonly JWK[]): keys is readonly JWK[] => Array.
 export const loadKeys = (keys: KeySet | readonly JWK[]) => async (): Promise<unknown> => isList(keys) ? { keys } : keys
 
 /**
- * An authenticator for tokens of any issuer (docs/guides/authentication.md, Other issuers). Throws at once when the options contradict each other.
+ * An authenticator for tokens of any issuer (docs/guides/authentication.md#other-issuers). Throws at once when the options contradict each other.
  */
 export const jwtAuthenticator = (options: JwtOptions): Authenticator => {
   const { cache, jwksUrl, keys, tenant, tenantClaim } = options

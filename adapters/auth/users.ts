@@ -1,5 +1,5 @@
 /**
- * The host functions (docs/guides/authentication.md, Accounts and roles): what somebody with access to the machine may do to accounts, without a session. They
+ * The host functions (docs/guides/authentication.md#accounts-and-roles): what somebody with access to the machine may do to accounts, without a session. They
  * throw `AccountError` when they refuse. Whoever may run code here may call them.
  *
  * The first account is an admin, also when several are made at once. The last active admin can be neither deleted, demoted nor banned. A
