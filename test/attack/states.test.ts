@@ -951,8 +951,6 @@ const cutOff: readonly State[] = [
     serves: ["nothing"],
     says: /^Too many requests are waiting for the database\.$/,
     ready: [200, serving],
-    // The connections of accounts are given up after a silence. A sign-out waits twice for one, so on a slow machine it may get one: then it ends the session and answers 503.
-    only: /^(?!sign out$)/,
     idle: true,
     atOnce: true
   },

@@ -506,10 +506,45 @@ export const faults = [
   },
   {
     rule: "a process of another tenant ends no subscription",
-    file: "adapters/auth/users.ts",
+    file: "adapters/auth/accounts.ts",
     old: "currentRoles(auth, id) : Promise.resolve(\"elsewhere\")",
     new: "currentRoles(auth, id) : Promise.resolve(null)",
-    tests: ["test/auth/users.test.ts"]
+    tests: ["test/auth/users.test.ts", "test/contracts/accounts.test.ts"]
+  },
+  {
+    rule: "a revocation ends sessions and tokens",
+    file: "adapters/auth/ending.ts",
+    old: "  if (ends(change, \"sessions\")) await",
+    new: "  if (change === \"password\") await",
+    tests: ["test/auth/endings.test.ts"]
+  },
+  {
+    rule: "a sign-out is refused only while its session stands",
+    file: "adapters/auth/own-plugins.ts",
+    old: "          if (!isSignOut(context.body)) return\n",
+    new: "          if (isSignOut(context.body)) return\n",
+    tests: ["test/auth/sign-in.test.ts"]
+  },
+  {
+    rule: "a sign-in that its account's change overtook does not stand",
+    file: "core/domain/account/session.ts",
+    old: "now !== before + raised",
+    new: "now < before + raised",
+    tests: ["core/domain/account/session.test.ts"]
+  },
+  {
+    rule: "no admin takes the own factors away without the password",
+    file: "core/domain/account/authority.ts",
+    old: "new Set([\"ban\", \"delete\", \"take-factor\", \"take-passkeys\"])",
+    new: "new Set([\"ban\", \"delete\"])",
+    tests: ["core/domain/account/authority.test.ts", "test/auth/routes.test.ts"]
+  },
+  {
+    rule: "a page of another site uses up nobody's attempts",
+    file: "core/domain/account/origin.ts",
+    old: "limited && (site === \"cross-site\" || site === \"same-site\")",
+    new: "limited && site === \"same-site\"",
+    tests: ["core/domain/account/origin.test.ts"]
   },
   {
     rule: "a try asks whether its subscription is still as it was read",
