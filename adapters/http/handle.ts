@@ -172,7 +172,7 @@ const actionOf = (
   { actions, overrides }: Methods
 ): Action | undefined => {
   const named = overrides === true && sent === "POST" ? headers.get("x-http-method-override")?.toUpperCase() : undefined
-  return actions.get(named ?? sent) ?? actions.get(method)
+  return named === undefined ? actions.get(sent) ?? actions.get(method) : actions.get(named)
 }
 
 /** Whether an answer belongs to an upload in pieces: it then says the version of the protocol, a refusal too. */

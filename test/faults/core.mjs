@@ -351,7 +351,7 @@ export const faults = [
   },
   {
     rule: "a person has begun a limited number of uploads in pieces",
-    file: "core/app/file/resume.ts",
+    file: "core/app/file/address.ts",
     old: "  if (!isTooMuch(total, length)) return",
     new: "  if (!isTooMuch(total, length) || true) return",
     tests: ["test/http/files/resume.test.ts"]
@@ -359,9 +359,37 @@ export const faults = [
   {
     rule: "a file that came in pieces is scheduled to go before it is visible",
     file: "core/app/file/settle.ts",
-    old: "  for (const each of expected(upload, first)) {",
-    new: "  for (const each of expected(upload, first).slice(0, 0)) {",
+    old: "      expected(upload, first),\n      (each) => schedule(",
+    new: "      expected(upload, first).slice(0, 0),\n      (each) => schedule(",
     tests: ["test/http/files/resume.test.ts"]
+  },
+  {
+    rule: "a file that went straight to a bucket is looked at once its sender cannot change it",
+    file: "core/app/file/settle.ts",
+    old: "  if (decided.type !== record.type || !isAccepted(file.accept, decided.type)) {",
+    new: "  if (!isAccepted(file.accept, record.type)) {",
+    tests: ["test/http/files/direct.test.ts"]
+  },
+  {
+    rule: "a file that went straight to a bucket has the announced size",
+    file: "core/app/file/direct.ts",
+    old: "  if (head.size === upload.length) return",
+    new: "  if (head.size !== 0 || upload.length === 0) return",
+    tests: ["test/http/files/direct.test.ts"]
+  },
+  {
+    rule: "a confirmation that fails leaves no copy",
+    file: "core/app/file/direct.ts",
+    old: "          : Effect.andThen(undo, isFinal(exit.cause)",
+    new: "          : Effect.andThen(Effect.void, isFinal(exit.cause)",
+    tests: ["test/http/files/direct.test.ts"]
+  },
+  {
+    rule: "the size of a signed upload is signed",
+    file: "adapters/storage-s3/storage.ts",
+    old: ", ContentLength: size }",
+    new: " }",
+    tests: ["test/files/bucket.test.ts"]
   },
   {
     rule: "the end of an upload in pieces goes on where it broke off",

@@ -151,7 +151,9 @@ export const script = (): Script => {
       state: record("uploads.state"),
       add: (call, resource, key) => record("uploads.add")(call, resource, key),
       answer: record("uploads.answer"),
-      end: record("uploads.end")
+      end: record("uploads.end"),
+      direct: (call, resource) => record("uploads.direct")(call, resource),
+      confirm: record("uploads.confirm")
     },
     meta: record("meta"),
     openapi: record("openapi"),

@@ -63,9 +63,12 @@ describe("an unfinished upload", () => {
       name: unfinishedName(upload),
       field: "scan",
       metadata: null,
-      fileName: "a.txt"
+      fileName: "a.txt",
+      direct: null
     }
-    expect(readAddress(writeAddress(address))).toEqual(address)
+    for (const direct of [null, { type: null }, { type: "text/plain" }]) {
+      expect(readAddress(writeAddress({ ...address, direct }))).toEqual({ ...address, direct })
+    }
     const record = {
       path: "t1/a.txt",
       type: "text/plain",

@@ -1,6 +1,7 @@
 /**
- * Uploads in pieces (tus 1.0): the names that they have at a provider, what their addresses and records hold, and what may be sent with them. The names
- * tell whose they are, when they began and how long their files become, so that a list of them answers who holds how much. Nothing is kept elsewhere.
+ * Uploads that have not ended, in pieces (tus 1.0) or direct: the names that they have at a provider, what their addresses and records hold, and what may
+ * be sent with them. The names tell whose they are, when they began and how long their files become, so that a list of them answers who holds how much.
+ * Nothing is kept elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -109,14 +110,16 @@ export interface UploadAddress {
   readonly metadata: string | null
   /** The name of the file as a query parameter gave it. */
   readonly fileName: string | null
+  /** Of a direct upload the type that its sender has announced. Null: an upload in pieces. */
+  readonly direct: { readonly type: string | null } | null
 }
 
 /** An address is valid for one caller and resource. */
 export const addressContext = ({ id, tenant }: Pick<Caller, "id" | "tenant">, resource: string): string =>
   JSON.stringify(["file-upload", id, tenant, resource])
 
-export const writeAddress = ({ field, fileName, metadata, name, provider }: UploadAddress): string =>
-  JSON.stringify([provider, name, field, metadata, fileName])
+export const writeAddress = ({ direct, field, fileName, metadata, name, provider }: UploadAddress): string =>
+  JSON.stringify([provider, name, field, metadata, fileName, ...(direct === null ? [] : [[direct.type]])])
 
 const parsed = (text: string): readonly unknown[] => {
   try {
@@ -131,10 +134,11 @@ const isTextOrNull = (value: unknown): value is string | null => value === null 
 
 /** Reads an opened address. Null when another version of the service has written it. */
 export const readAddress = (text: string): UploadAddress | null => {
-  const [provider, name, field, metadata, fileName] = parsed(text)
+  const [provider, name, field, metadata, fileName, announced] = parsed(text)
+  const type: unknown = Array.isArray(announced) ? announced[0] : null
   return typeof provider === "string" && typeof name === "string" && typeof field === "string" &&
-      isTextOrNull(metadata) && isTextOrNull(fileName)
-    ? { provider, name, field, metadata, fileName }
+      isTextOrNull(metadata) && isTextOrNull(fileName) && isTextOrNull(type)
+    ? { provider, name, field, metadata, fileName, direct: Array.isArray(announced) ? { type } : null }
     : null
 }
 

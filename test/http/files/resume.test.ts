@@ -223,7 +223,7 @@ onStage("uploads in pieces", (stage) => {
       })
       expect(without.status).toBe(412)
       expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe(
-        "GET, HEAD, PATCH, DELETE, OPTIONS"
+        "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
       )
       expect((await ending(stage(), ann, location)).status).toBe(204)
       expect((await ending(stage(), ann, location)).status).toBe(404)
