@@ -387,8 +387,8 @@ export const faults = [
   {
     rule: "the size of a signed upload is signed",
     file: "adapters/storage-s3/storage.ts",
-    old: ", ContentLength: size }",
-    new: " }",
+    old: "headers[\"content-type\"], ContentLength: size }",
+    new: "headers[\"content-type\"] }",
     tests: ["test/files/bucket.test.ts"]
   },
   {
