@@ -448,6 +448,20 @@ export const faults = [
     tests: ["test/http/files/list.test.ts"]
   },
   {
+    rule: "a cleanup takes back no mark of another",
+    file: "core/app/write/attach.ts",
+    old: "found === mark && back",
+    new: "found !== null && back",
+    tests: ["test/files/cleanup.test.ts"]
+  },
+  {
+    rule: "a cleanup deletes only what still has its own mark",
+    file: "core/app/file/cleanup.ts",
+    old: "own.includes(false) ? \"wait\" : left.size > 0",
+    new: "left.size > 0",
+    tests: ["test/files/cleanup.test.ts"]
+  },
+  {
     rule: "a request attaches at most a thousand uploads",
     file: "core/app/write/attach.ts",
     old: "there.size + uploads.length > mostUploads",
