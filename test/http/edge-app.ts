@@ -68,6 +68,9 @@ const answer = (use: string, key: string | undefined, call: Call): Effect.Effect
     case "unicode":
       return Effect.succeed(json(200, `{"name":"Ünïcødé 𝄞"}`))
   }
+  if (use === "create" || use === "uploads.begin") {
+    return Effect.succeed(json(200, JSON.stringify({ use }), { location: `${call.path}/7` }))
+  }
   if (use === "remove") return Effect.succeed({ status: 204, headers: {}, body: null })
   return Effect.succeed(json(200, JSON.stringify({ use })))
 }
