@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { ticketMs } from "../../domain/file/ticket.ts"
 import { detectedBytes, extensionOfType, isAccepted } from "../../domain/file/type.ts"
-import { readRecord, recordContext, recordName, writeRecord } from "../../domain/file/unfinished.ts"
+import { doneName, readRecord, recordContext, recordName, writeRecord } from "../../domain/file/unfinished.ts"
 import type { UploadRecord } from "../../domain/file/unfinished.ts"
 import { extensionOf, pathsOf, readStored, writeStored } from "../../domain/file/uri.ts"
 import type { StoredFile } from "../../domain/file/uri.ts"
@@ -55,15 +55,22 @@ export const asked = <A>(
   Effect.catch(ask(files, provider, call, askMs.upload), storageProblem(files, provider.name))
 
 /** What is known of the file; null: its first bytes have not come yet. */
-export const recordOf = (upload: PendingUpload): Effect.Effect<UploadRecord | null, Problem> =>
-  Effect.map(asked(upload, readText(upload.provider, recordName(upload.name), maxRecord)), (text) => {
-    const opened = text === null ? null : upload.files.seal.open(recordContext(upload.name), text)
-    return opened === null ? null : readRecord(opened)
-  })
+export const recordOf = (upload: PendingUpload): Effect.Effect<UploadRecord | null, Problem> => {
+  const read = (name: string): Effect.Effect<UploadRecord | null, Problem> =>
+    Effect.map(asked(upload, readText(upload.provider, name, maxRecord)), (text) => {
+      const opened = text === null ? null : upload.files.seal.open(recordContext(upload.name), text)
+      return opened === null ? null : readRecord(opened)
+    })
+  return Effect.map(
+    Effect.all([read(doneName(upload.name)), read(recordName(upload.name))], { concurrency: 2 }),
+    ([done, earlier]) => done ?? earlier
+  )
+}
 
 const keepRecord = (upload: PendingUpload, record: UploadRecord): Effect.Effect<void, Problem> => {
   const text = upload.files.seal.seal(recordContext(upload.name), writeRecord(record))
-  const put = upload.provider.storage.put(recordName(upload.name), textBody(text), {
+  const name = record.result === null ? recordName(upload.name) : doneName(upload.name)
+  const put = upload.provider.storage.put(name, textBody(text), {
     type: "application/octet-stream",
     size: text.length
   })
@@ -82,7 +89,9 @@ export const drop = (upload: PendingUpload): Effect.Effect<boolean, Problem> => 
   return Effect.gen(function*(): Effect.fn.Return<boolean, Problem> {
     const size = yield* asked(upload, resumable.size(upload.name))
     yield* asked(upload, resumable.abort(upload.name))
-    yield* asked(upload, upload.provider.storage.remove(recordName(upload.name)))
+    for (const record of [recordName, doneName]) {
+      yield* asked(upload, upload.provider.storage.remove(record(upload.name)))
+    }
     if (size !== null) unclaimRoom(upload.provider, upload.length)
     return size !== null
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import {
+  doneName,
   isTooMuch,
   readAddress,
   readMetadata,
@@ -20,6 +21,7 @@ describe("an unfinished upload", () => {
     const name = unfinishedName(upload)
     expect(readUnfinished(name)).toEqual({ ...upload, name, of: "upload" })
     expect(readUnfinished(recordName(name))).toEqual({ ...upload, name, of: "record" })
+    expect(readUnfinished(doneName(name))).toMatchObject({ created: upload.created, of: "record" })
     for (const more of [".parts", ".p000000000000007"]) {
       expect(readUnfinished(name + more)).toEqual({ ...upload, name, of: "part" })
     }

@@ -57,6 +57,12 @@ export const unfinishedName = ({ created, id, length, who }: Unfinished): string
 /** The record of an upload lies apart from it: it is kept after the end, and a list of what somebody has under way does not pass over all of them. */
 export const recordName = (name: string): string => `${temporaryFolder}~${name.slice(temporaryFolder.length)}`
 
+/**
+ * The record of an upload that is done lies apart from those before: one of them may reach its storage late. To whoever cleans up it is the record of another
+ * upload of that time.
+ */
+export const doneName = (name: string): string => `${recordName(name)}-done`
+
 const namePattern =
   /^\.tmp\/(~?)(([A-Za-z0-9_-]{22})\.([0-9]{13})\.([0-9]{1,15})\.([A-Za-z0-9_-]{16,64}))(\.[a-z0-9]{1,40})?$/
 

@@ -236,7 +236,7 @@ onStage(
       expect([again.status, again.json["file"]]).toEqual([200, json["file"]])
       expect([textOf(archive, path), temporary(archive).includes(object)]).toEqual(["good", false])
       // Another process may have read the record before there was one.
-      const record = temporary(archive).find((each) => each.startsWith(".tmp/~") && each.endsWith(object.slice(5)))!
+      const record = temporary(archive).find((each) => each === `.tmp/~${object.slice(5)}-done`)!
       archive.files.delete(record)
       send(stage(), archive, answer, "evil")
       const other = await confirm(stage(), ann, location)

@@ -1,4 +1,5 @@
 // Uploads in pieces: the protocol tus 1.0 with every status, and the file that becomes of them.
+import * as Effect from "effect/Effect"
 import { describe, expect, it, vi } from "vitest"
 import { fakeImage } from "../../fakes/images.ts"
 import type { Answer, Answered } from "../../support/composed.ts"
@@ -466,10 +467,12 @@ onStage("uploads in pieces", (stage) => {
     const { json } = await stage().service.get(ann, location)
     const record = await create(stage(), ann, "papers", { title: "x", owner_id: "ann", scan: json["value"] })
     const [path, begunRecord] = earlier!
-    const done = archive.files.get(path)!
+    const donePath = `${path}-done`
+    const done = archive.files.get(donePath)!
+    archive.files.delete(donePath)
     archive.files.set(path, begunRecord)
     behaviour.run = () => {
-      archive.files.set(path, done)
+      archive.files.set(donePath, done)
       throw new Error("broken")
     }
     expect((await stage().service.get(ann, location)).status).toBe(500)
@@ -477,6 +480,33 @@ onStage("uploads in pieces", (stage) => {
     expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
     expect((await stage().service.get(null, record["scan"]!["url"] as unknown as string)).text).toBe("text")
     expect((await stage().service.get(ann, location)).json["file"]).toEqual(json["file"])
+  })
+
+  it("keep their answer where an earlier record reaches the storage late", async () => {
+    const image = new Uint8Array(fakeImage("png", { width: 300, height: 200 }))
+    const { public: storage } = stage().storages
+    const { put } = storage.service
+    const records: Array<readonly [path: string, kept: { readonly bytes: Uint8Array; readonly modified: number }]> = []
+    Object.assign(storage.service, {
+      put: (...args: Parameters<typeof put>) =>
+        Effect.tap(put(...args), () =>
+          Effect.sync(() => {
+            if (args[0].startsWith(".tmp/~")) records.push([args[0], storage.files.get(args[0])!])
+          }))
+    })
+    // What came is replaced by another image, so only the last record leads to a file.
+    const location = await begun(stage(), ann, "products.logo", image.length)
+    expect((await piece(stage(), ann, location, 0, image)).status).toBe(204)
+    Object.assign(storage.service, { put })
+    const { json } = await stage().service.get(ann, location)
+    expect(records).toHaveLength(3)
+    for (const [path, kept] of records.slice(0, -1)) {
+      storage.files.set(path, kept)
+      const again = await stage().service.get(ann, location)
+      expect([again.status, again.json["file"]]).toEqual([200, json["file"]])
+    }
+    expect((await ending(stage(), ann, location)).status).toBe(204)
+    expect((await stage().service.get(ann, location)).status).toBe(404)
   })
 
   it("end where the storage broke off when the file was visible, with a part of the upload left", async () => {
