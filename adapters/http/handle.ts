@@ -43,8 +43,7 @@ import {
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
 import type { EdgeAnswer, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
-import type { Mount } from "./router.ts"
-import type { Action, Methods, Route } from "./router.ts"
+import type { Action, Methods, Mount, Route } from "./router.ts"
 import { incomingOf } from "./upload.ts"
 
 /** What an extra route is told about a request. */
