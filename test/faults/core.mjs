@@ -352,8 +352,15 @@ export const faults = [
   {
     rule: "a person has begun a limited number of uploads in pieces",
     file: "core/app/file/address.ts",
-    old: "  if (!isTooMuch(total, length)) return",
-    new: "  if (!isTooMuch(total, length) || true) return",
+    old: "        : isTooMuch(underWay(all, files.now()), length)",
+    new: "        : isTooMuch(underWay(all, files.now()), length) && false",
+    tests: ["test/http/files/resume.test.ts"]
+  },
+  {
+    rule: "the same request begins one upload",
+    file: "core/app/file/address.ts",
+    old: "JSON.stringify([\"upload-key\", key,",
+    new: "JSON.stringify([\"upload-key\", files.newId(),",
     tests: ["test/http/files/resume.test.ts"]
   },
   {

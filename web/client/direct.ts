@@ -24,7 +24,7 @@ export const sendDirect = async (
   resource: string,
   field: string,
   file: Blob,
-  { fetchOf, name, signal, tell, type }: SendOptions
+  { fetchOf, name, once, signal, tell, type }: SendOptions
 ): Promise<Uploaded | null> => {
   const { ConnectionError, ProblemError, send } = shared
   const collection = `/${encodeURIComponent(resource)}:upload`
@@ -35,6 +35,7 @@ export const sendDirect = async (
       path: collection,
       query: { field, direct: 1 },
       json: { name, type, size: file.size },
+      headers: once,
       repeatable: true,
       signal
     })

@@ -15,6 +15,8 @@ const pieceBytes = 8 * 2 ** 20
 export interface SendOptions {
   readonly name: string
   readonly type: string
+  /** Headers by which the service knows that the same upload is begun again, because its answer was lost. */
+  readonly once: { readonly [name: string]: string | undefined }
   readonly signal: AbortSignal | undefined
   /** Told of the bytes that have gone. */
   readonly tell: (loaded: number) => void
@@ -34,7 +36,7 @@ export const sendPieces = async (
   resource: string,
   field: string,
   file: Blob,
-  { fetchOf, name, signal, tell, type }: SendOptions
+  { fetchOf, name, once, signal, tell, type }: SendOptions
 ): Promise<Uploaded | null> => {
   const { ConnectionError, ProblemError, send } = shared
   const collection = `/${encodeURIComponent(resource)}:upload`
@@ -46,7 +48,7 @@ export const sendPieces = async (
       method: "POST",
       path: collection,
       query: { field },
-      headers: { ...tusVersion, "upload-length": String(file.size), "upload-metadata": metadata || null },
+      headers: { ...tusVersion, ...once, "upload-length": String(file.size), "upload-metadata": metadata || null },
       repeatable: true,
       signal
     })

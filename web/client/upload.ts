@@ -86,6 +86,7 @@ export const upload = async (
     const how: SendOptions = {
       name,
       type,
+      once: shared.idempotent(options.idempotencyKey ?? true).headers,
       signal,
       tell: (loaded) => onProgress?.({ loaded, total }),
       fetchOf: told ? (tell) => sendByXhr(shared.until, ({ loaded }) => tell(loaded)) : null

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import { cleanName } from "../../domain/file/name.ts"
 import {
   addressContext,
+  firstOf,
   isTooMuch,
   readAddress,
   readMetadata,
@@ -26,6 +27,7 @@ import type { Problem } from "../../domain/problem.ts"
 import type { ListedFile } from "../../ports/storage.ts"
 import type { Call } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
+import { readIdempotencyKey } from "../write/single.ts"
 import { claimRoom, unclaimRoom } from "./room.ts"
 import { asked } from "./settle.ts"
 import type { PendingUpload } from "./settle.ts"
@@ -33,6 +35,9 @@ import { targetOf, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
 import { inTurn } from "./turn.ts"
 import type { Turn } from "./turn.ts"
+
+/** Files that are listed at once. */
+const pageFiles = 1_000
 
 /** When an upload expires. */
 export const expires = ({ created }: Pick<PendingUpload, "created">): { readonly [name: string]: string } => ({
@@ -47,16 +52,19 @@ interface Said {
   readonly direct: boolean
 }
 
-/** A new upload of an announced length. Nothing is made yet. */
-export const planned = (call: Call, target: UploadTarget, length: number, said: Said): PendingUpload => {
+/**
+ * A new upload of an announced length. Nothing is made yet. With an idempotency key the id begins with what the same request has again: so a list finds the
+ * upload of which the answer was lost.
+ */
+export const planned = function*(call: Call, target: UploadTarget, length: number, said: Said): Checks<PendingUpload> {
   const { files } = target
-  const unfinished = {
-    who: files.seal.digest(uploaderText(call.caller)),
-    created: files.now(),
-    length,
-    id: files.newId()
-  }
-  return { ...target, ...unfinished, name: unfinishedName(unfinished), folder: folderOf(call, target), ...said }
+  const key = yield* readIdempotencyKey(call)
+  const who = files.seal.digest(uploaderText(call.caller))
+  const again = key === null
+    ? ""
+    : files.seal.digest(JSON.stringify(["upload-key", key, who, call.path, target.field.name, length, said]))
+  const unfinished = { who, created: files.now(), length, id: again + files.newId() }
+  return { ...target, ...unfinished, name: unfinishedName(unfinished), folder: folderOf(call, target), ...said, again }
 }
 
 const folderOf = ({ caller }: Call, { access }: UploadTarget): string =>
@@ -104,50 +112,68 @@ export const addressed = function*(core: Core, call: Call, resource: string, key
     fileName: said.fileName,
     declared: direct === null ? said.declared : direct.type,
     metadata,
-    direct: direct !== null
+    direct: direct !== null,
+    again: ""
   }
 }
 
-/** Begins an upload: its file counts from now on, for its provider and for its person. What is too much is refused, and nothing of it stays. */
-export const open = (upload: PendingUpload): Effect.Effect<void, Problem> => {
-  const { files, length, name, provider } = upload
-  const { resumable } = provider.storage
-  const begun = Effect.onExit(
-    Effect.andThen(asked(upload, resumable.begin(name)), checkLimits(upload)),
-    (exit) => {
-      if (exit._tag === "Success") return Effect.void
-      unclaimRoom(provider, length)
-      return Effect.ignore(asked(upload, resumable.abort(name)))
-    }
-  )
-  return Effect.andThen(claimRoom(files, provider, length), begun)
-}
-
-/** Refuses a person who has begun too much. Whoever comes at the same time has begun before, too, so that nobody passes. */
-const checkLimits = Effect.fnUntraced(function*(upload: PendingUpload): Effect.fn.Return<void, Problem> {
-  const { files, length, provider, who } = upload
-  let total = { uploads: 0, bytes: 0 }
-  let after: string | null = null
+/** All that a person has under way at the provider of an upload. */
+const listed = Effect.fnUntraced(function*(upload: PendingUpload): Effect.fn.Return<readonly ListedFile[], Problem> {
+  const all: ListedFile[] = []
   for (;;) {
     const page: readonly ListedFile[] = yield* asked(
       upload,
-      provider.storage.list({ prefix: uploaderPrefix(who), after, limit: 1_000 })
+      upload.provider.storage.list({
+        prefix: uploaderPrefix(upload.who),
+        after: all.at(-1)?.path ?? null,
+        limit: pageFiles
+      })
     )
-    const more = underWay(page, files.now())
-    total = { uploads: total.uploads + more.uploads, bytes: total.bytes + more.bytes }
-    if (page.length < 1_000) break
-    after = page.at(-1)!.path
+    all.push(...page)
+    if (page.length < pageFiles) return all
   }
-  if (!isTooMuch(total, length)) return
-  return yield* Effect.fail(
-    problem(
-      "too-many-requests",
-      "You have begun too many uploads that have not ended. End some of them, or wait until they expire.",
-      {},
-      { "retry-after": "60" }
-    )
-  )
 })
+
+/**
+ * Begins an upload: its file counts from now on, for its provider and for its person. What is too much is refused, and nothing of it stays. The first one that
+ * the same request has begun stands for it.
+ */
+export const open = Effect.fnUntraced(function*(upload: PendingUpload): Effect.fn.Return<PendingUpload, Problem> {
+  const { again, files, length, name, provider } = upload
+  const { resumable } = provider.storage
+  if (again !== "") {
+    const earlier = firstOf(yield* listed(upload), again, files.now())
+    if (earlier !== null) return { ...upload, ...earlier }
+  }
+  const undo = Effect.suspend(() => {
+    unclaimRoom(provider, length)
+    return Effect.ignore(asked(upload, resumable.abort(name)))
+  })
+  yield* claimRoom(files, provider, length)
+  // Whoever comes at the same time has begun before the list, too, so that nobody passes.
+  const first = yield* Effect.onError(
+    Effect.flatMap(Effect.andThen(asked(upload, resumable.begin(name)), listed(upload)), (all) => {
+      const same = again === "" ? null : firstOf(all, again, files.now())
+      return same !== null && same.name < name
+        ? Effect.succeed(same)
+        : isTooMuch(underWay(all, files.now()), length)
+        ? Effect.fail(tooMuch())
+        : Effect.succeed(null)
+    }),
+    () => undo
+  )
+  if (first === null) return upload
+  yield* undo
+  return { ...upload, ...first }
+})
+
+const tooMuch = (): Problem =>
+  problem(
+    "too-many-requests",
+    "You have begun too many uploads that have not ended. End some of them, or wait until they expire.",
+    {},
+    { "retry-after": "60" }
+  )
 
 /** Runs work as the only one at an upload in this process. */
 export const turnOf = <A>(

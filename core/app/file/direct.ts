@@ -65,7 +65,7 @@ const planUpload = function*(call: Call, target: DirectTarget, body: Uint8Array)
   const { name, size, type } = announced
   if (size > target.file.maxSize) return yield* Result.fail(tooLarge(target.file))
   const said = { fileName: cleanName(name), declared: type, metadata: null, direct: true }
-  return [announced, planned(call, target, size, said)]
+  return [announced, yield* planned(call, target, size, said)]
 }
 
 /** The announcement. It is small, whatever Content-Length says. */
@@ -89,8 +89,8 @@ export const beginDirect = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Reply, Problem> {
   const target = yield* Effect.fromResult(Result.gen(() => planTarget(core, call, resource, incoming)))
   const body = yield* gather(incoming)
-  const [{ type }, upload] = yield* Effect.fromResult(Result.gen(() => planUpload(call, target, body)))
-  yield* open(upload)
+  const [{ type }, plan] = yield* Effect.fromResult(Result.gen(() => planUpload(call, target, body)))
+  const upload = yield* open(plan)
   const seconds = directMs / 1_000
   const until = target.files.now() + directMs
   const signed = yield* Effect.onError(

@@ -65,7 +65,7 @@ const planBegin = function*(core: Core, call: Call, resource: string): Checks<Pe
   const length = yield* readLength(call.header)
   const metadata = yield* readMetadata(call.header("upload-metadata"))
   if (length > target.file.maxSize) return yield* Result.fail(tooLarge(target.file))
-  return planned(call, target, length, {
+  return yield* planned(call, target, length, {
     ...described(metadata, parameters.get("name") ?? null),
     metadata: call.header("upload-metadata"),
     direct: false
@@ -134,35 +134,39 @@ export const beginUpload = Effect.fnUntraced(function*(
   resource: string,
   incoming: Incoming
 ): Effect.fn.Return<Reply, Problem> {
-  const upload = yield* Effect.fromResult(Result.gen(() => planBegin(core, call, resource)))
-  const { length } = upload
+  const plan = yield* Effect.fromResult(Result.gen(() => planBegin(core, call, resource)))
+  const { length } = plan
   const hasPiece = isPiece(incoming)
   if (!hasPiece && (incoming.length ?? 0) > 0) return yield* Effect.fail(notPiece())
   if (hasPiece && (incoming.length ?? 0) > length) return yield* Effect.fail(tooLong())
-  yield* open(upload)
+  const upload = yield* open(plan)
   const location = locationOf(call, resource, upload, {
     metadata: upload.metadata,
     fileName: new Map(call.query).get("name") ?? null,
     direct: null
   })
+  if (!hasPiece) return empty(201, { location, ...expires(upload) })
+  const begun = upload === plan ? 0 : yield* arrived(upload)
+  if (begun !== 0) return empty(201, { location, ...expires(upload), "upload-offset": String(begun) })
+  const received = turnOf(upload, (turn) => receive(call, upload, 0, incoming, turn))
   // Of an upload that fails here nobody knows the address.
-  const received = hasPiece
-    ? {
-      "upload-offset": String(
-        yield* Effect.onError(
-          turnOf(upload, (turn) => receive(call, upload, 0, incoming, turn)),
-          () => Effect.ignore(drop(upload))
-        )
-      )
-    }
-    : {}
-  return empty(201, { location, ...expires(upload), ...received })
+  const size = yield* upload === plan ? Effect.onError(received, () => Effect.ignore(drop(upload))) : received
+  return empty(201, { location, ...expires(upload), "upload-offset": String(size) })
 })
 
 const withVersion = function*(core: Core, call: Call, resource: string, key: string): Checks<PendingUpload> {
   const refusal = versionRefusal(call.header("tus-resumable"))
   return refusal === null ? yield* addressed(core, call, resource, key) : yield* Result.fail(refusal)
 }
+
+/** How much has arrived. */
+const arrived = Effect.fnUntraced(function*(upload: PendingUpload): Effect.fn.Return<number, Problem> {
+  const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
+  if (size !== null && size >= upload.length) return size
+  const record = yield* recordOf(upload)
+  if (record?.finished != null) return upload.length
+  return size === null ? yield* Effect.fail(notFound()) : size
+})
 
 /** `HEAD`: how much has arrived. */
 export const uploadState = Effect.fnUntraced(function*(
@@ -172,12 +176,7 @@ export const uploadState = Effect.fnUntraced(function*(
   key: string
 ): Effect.fn.Return<Reply, Problem> {
   const upload = yield* Effect.fromResult(Result.gen(() => withVersion(core, call, resource, key)))
-  let size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
-  if (size === null || size < upload.length) {
-    const record = yield* recordOf(upload)
-    if (record?.finished != null) size = upload.length
-    else if (size === null) return yield* Effect.fail(notFound())
-  }
+  const size = yield* arrived(upload)
   return empty(200, {
     "upload-offset": String(size),
     "upload-length": String(upload.length),

@@ -39,6 +39,8 @@ export interface PendingUpload extends UploadTarget {
   readonly metadata: string | null
   /** Its bytes go straight to the provider; else they come in pieces. */
   readonly direct: boolean
+  /** What the ids of all uploads begin with that the same request begins; empty where it does not say that it is the same. */
+  readonly again: string
 }
 
 /** Longest record in bytes: it holds what a ticket holds, sealed. */

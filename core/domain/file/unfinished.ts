@@ -101,6 +101,19 @@ export const underWay = (
   return { uploads, bytes }
 }
 
+/** The first upload of a list whose id begins so, and that still takes pieces. */
+export const firstOf = (
+  listed: ReadonlyArray<{ readonly path: string }>,
+  id: string,
+  now: number
+): UnfinishedPath | null => {
+  for (const { path } of listed) {
+    const found = readUnfinished(path)
+    if (found?.of === "upload" && found.id.startsWith(id) && now - found.created < unfinishedMs) return found
+  }
+  return null
+}
+
 /** Whether somebody has begun too much, with an upload of this length that has just begun. */
 export const isTooMuch = (
   { bytes, uploads }: { readonly uploads: number; readonly bytes: number },

@@ -349,6 +349,22 @@ onStage(
       await cleanup(stage())
     })
 
+    it("announced again with the same idempotency key are the same upload", async () => {
+      const { archive } = stage().storages
+      const before = temporary(archive).length
+      const announced = (size: number) =>
+        stage().service.call(ann, "POST", `${base}/papers:upload?field=scan&direct=1`, {
+          body: { name: "a.txt", size },
+          headers: { "idempotency-key": "one" }
+        })
+      const answers = [await announced(4), await announced(4)]
+      expect(new Set(answers.map(objectOf)).size).toBe(1)
+      expect(objectOf(await announced(5))).not.toBe(objectOf(answers[0]!))
+      expect(temporary(archive)).toHaveLength(before + 2)
+      send(stage(), archive, answers[0]!, "text")
+      expect((await confirm(stage(), ann, answers[1]!.headers.get("location")!)).status).toBe(200)
+    })
+
     it("whose processor throws are a 500, and leave nothing", async () => {
       const { archive } = stage().storages
       const before = [held(archive), temporary(archive)]

@@ -347,6 +347,90 @@ onStage("uploads in pieces", (stage) => {
     await cleanup(stage())
   })
 
+  describe("begun again with the same idempotency key", () => {
+    const key = (of: string) => ({ "idempotency-key": of })
+    const uploads = (): number => temporary(stage().storages.small).length
+    const all = async (headers: { readonly [name: string]: string }, caller = ann, length = 100, field = "bins.blob") =>
+      begun(stage(), caller, field, length, headers)
+
+    it("are the same upload, and count once", async () => {
+      const before = uploads()
+      const first = await all(key("a"))
+      const answers = await Promise.all(Array.from({ length: 5 }, () => all(key("a"))))
+      expect(uploads()).toBe(before + 1)
+      await piece(stage(), ann, first, 0, "x".repeat(40))
+      for (const each of [...answers, await all(key("a"))]) expect(await offsetOf(stage(), ann, each)).toBe(40)
+      // Two more have room beside it.
+      const others = [await all(key("b")), await all(metadata({ filename: "b" }), ann, 100)]
+      expect(uploads()).toBe(before + 3)
+      for (const each of [first, ...others]) expect((await ending(stage(), ann, each)).status).toBe(204)
+      expect(uploads()).toBe(before)
+    })
+
+    it("are one where they are begun at once", async () => {
+      const before = uploads()
+      const answers = await Promise.all(
+        Array.from({ length: 3 }, () => announce(stage(), ann, "bins.blob", 50, key("c")))
+      )
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
+      expect(uploads()).toBe(before + 1)
+      await ending(stage(), ann, answers[0]!.headers.get("location")!)
+      expect(uploads()).toBe(before)
+    })
+
+    it("are others where the request is another, or somebody else's, or the first one is over", async () => {
+      const before = uploads()
+      const places = [
+        await all(key("d"), ann, 10),
+        await all(key("d"), ann, 11),
+        await all(key("d"), bob, 10)
+      ]
+      expect(uploads()).toBe(before + 3)
+      for (const [i, each] of places.entries()) await ending(stage(), i === 2 ? bob : ann, each)
+      const first = await all(key("d"), ann, 10)
+      await piece(stage(), ann, first, 0, "0123456789")
+      const again = await all(key("d"), ann, 10)
+      expect(await offsetOf(stage(), ann, again)).toBe(0)
+      await piece(stage(), ann, again, 0, "9876543210")
+      const { small } = stage().storages
+      expect(held(small).map((path) => Buffer.from(small.files.get(path)!.bytes).toString()).sort()).toEqual([
+        "0123456789",
+        "9876543210"
+      ])
+      for (const each of [first, again]) await ending(stage(), ann, each)
+      stage().clock.now += 26 * 3_600_000
+      await cleanup(stage())
+    })
+
+    it("are begun beyond the limit of a person, too: nothing is begun", async () => {
+      const first = await begun(stage(), bob, "papers.invoice", 10, key("e"))
+      for (let i = 1; i < 50; i++) await begun(stage(), bob, "papers.invoice", 10)
+      expect((await announce(stage(), bob, "papers.invoice", 10)).status).toBe(429)
+      expect((await announce(stage(), bob, "papers.invoice", 10, key("f"))).status).toBe(429)
+      const again = await begun(stage(), bob, "papers.invoice", 10, key("e"))
+      await piece(stage(), bob, first, 0, "%PDF-")
+      expect(await offsetOf(stage(), bob, again)).toBe(5)
+      stage().clock.now += 26 * 3_600_000
+      await cleanup(stage())
+    })
+
+    it("say what has come of a first piece", async () => {
+      const headers = { ...key("g"), ...pieceType }
+      const first = await announce(stage(), ann, "papers.scan", 10, headers, "01234")
+      const again = await announce(stage(), ann, "papers.scan", 10, headers, "01234")
+      expect([first, again].map((each) => [each.status, each.headers.get("upload-offset")])).toEqual([
+        [201, "5"],
+        [201, "5"]
+      ])
+      await piece(stage(), ann, again.headers.get("location")!, 5, "56789")
+      expect((await stage().service.get(ann, first.headers.get("location")!)).json["file"]).toMatchObject({ size: 10 })
+    })
+
+    it("are refused with a key that is none", async () => {
+      expect(slugOf(await announce(stage(), ann, "bins.blob", 5, key("ü")))).toEqual(refused(400, "invalid-parameter"))
+    })
+  })
+
   it("keep what came before a line broke, and go on from there", async () => {
     const body = new Uint8Array(200_000).fill(120)
     const location = await begun(stage(), ann, "papers.scan", body.length, metadata({ filename: "a.txt" }))
