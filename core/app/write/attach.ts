@@ -56,6 +56,9 @@ export class Unprepared extends RecordsError {
 /** Most uploads that one request attaches. Each is a lock of its transaction, and a server has room for some thousands. */
 export const mostUploads = 1_000
 
+/** Most files that the records of one request let go. The delete of each is written down at its storage before the commit, while the caller waits. */
+export const mostTaken = 1_000
+
 /** One of each file. Several records may take the same upload. */
 const distinct = <A>(items: readonly A[], fileOf: (item: A) => StoredFile): readonly A[] =>
   items.length < 2 ? items : [...new Map(items.map((item) => [heldText(fileOf(item)), item])).values()]
