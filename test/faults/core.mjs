@@ -475,6 +475,34 @@ export const faults = [
     new: "there.size > 10 * mostUploads",
     tests: ["test/http/files/list.test.ts"]
   },
+  {
+    rule: "a batch lets go of at most a thousand files",
+    file: "core/app/write/single.ts",
+    old: "written.length > 1 && written.reduce(",
+    new: "written.length > 1_000_000 && written.reduce(",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "an earlier record that comes late takes nothing from one that is done",
+    file: "core/app/file/settle.ts",
+    old: "record.result === null ? recordName(upload.name) : doneName(upload.name)",
+    new: "recordName(upload.name)",
+    tests: ["test/http/files/resume.test.ts"]
+  },
+  {
+    rule: "a long page is written turn by turn",
+    file: "core/app/read/page.ts",
+    old: "Math.min(most, chars + turnChars)",
+    new: "most",
+    tests: ["core/app/read/page.test.ts"]
+  },
+  {
+    rule: "Location has the path of the public URL",
+    file: "adapters/http/handle.ts",
+    old: "location: prefix + location",
+    new: "location",
+    tests: ["test/http/edge-options.test.ts"]
+  },
   // jobs, events, forms
   {
     rule: "a delivery is tried ten times",
