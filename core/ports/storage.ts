@@ -15,6 +15,7 @@
  * - Every failure is a `StorageError`.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
@@ -143,3 +144,8 @@ export interface StorageService {
   /** Null: all bytes come through the service. */
   readonly direct: DirectStorage | null
 }
+
+/** The storages of a service, by the names of its providers. */
+export class Storage
+  extends Context.Service<Storage, ReadonlyMap<string, StorageService>>()("resource-admin/Storage")
+{}

@@ -1,5 +1,5 @@
 /**
- * Cleanup runs (spec 2, Deferred deletion): they delete files that are due and that no row holds, with their variants, and the remains of
+ * Cleanup runs (docs/guides/files.md#from-upload-to-cleanup): they delete files that are due and that no row holds, with their variants, and the remains of
  * interrupted uploads. Entries are checked in groups. A file is marked before the check that counts, so that no write attaches what is deleted.
  */
 
