@@ -8,6 +8,7 @@ import type { Functions } from "../domain/function/declaration.ts"
 import { notFound } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { App, TasksApp } from "./app.ts"
+import { beginDirect, confirmDirect } from "./file/direct.ts"
 import { addPiece, beginUpload, endUpload, uploadAnswer, uploadOptions, uploadState } from "./file/resume.ts"
 import { upload } from "./file/upload.ts"
 import { callFunction } from "./function/function.ts"
@@ -101,6 +102,8 @@ const makeUses = (
     state: (call, resource, key) => uploadState(core, call, resource, key),
     add: (call, resource, key, incoming) => addPiece(core, call, resource, key, incoming),
     answer: (call, resource, key) => uploadAnswer(core, call, resource, key),
-    end: (call, resource, key) => endUpload(core, call, resource, key)
+    end: (call, resource, key) => endUpload(core, call, resource, key),
+    direct: (call, resource, incoming) => beginDirect(core, call, resource, incoming),
+    confirm: (call, resource, key) => confirmDirect(core, call, resource, key)
   }
 })

@@ -129,6 +129,9 @@ interface Room {
   left: number
 }
 
+/** Characters that are written in one turn of the event loop. Of records with lists of files, which have thousands of signatures, that takes some 20 ms. */
+export const turnChars = 256 * 1024
+
 /** Reads what a page's records relate to. */
 export const expandRows = (
   core: Core,
@@ -249,8 +252,14 @@ const readRelated = Effect.fnUntraced(function*(
   const folds = doubtful === null ||
     (doubtful.length > 0 &&
       (yield* Effect.catch(core.records.page({ shape: pageOf(doubtful), bindings }), recordsProblem)).length > 0)
+  let written = 0
   for (const [i, row] of rows.entries()) {
     const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.membersOf(i)}}`)
+    written += text.length
+    if (written > turnChars) {
+      written = 0
+      yield* Effect.yieldNow
+    }
     const key = keys[i]!
     for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
       room.left -= text.length
