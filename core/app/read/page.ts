@@ -19,8 +19,9 @@ import type { Warning } from "../ground/guard.ts"
 import { answerTooLarge } from "../ground/refusal.ts"
 import { during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
+import type { Expansion } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
-import type { Expanded, Expansion } from "./expand.ts"
+import type { Expanded } from "./expand.ts"
 
 /** A page that was read. */
 export interface Page {

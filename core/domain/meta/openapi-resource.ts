@@ -8,14 +8,14 @@ import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
+import { maxRelations } from "../read/expand.ts"
 import {
   defaultPageSize,
   delimiters,
   formulaModes,
   maxBodyFilter,
   maxPageSize,
-  maxQueryFilter,
-  maxRelations
+  maxQueryFilter
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
