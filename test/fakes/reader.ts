@@ -155,7 +155,7 @@ export const makeReader = (
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),
     related: (plan) =>
-      Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
+      Effect.flatMap(ready("related", [plan.shape.where, ...plan.shape.checks]), () => {
         const rows = relatedOf(plan, read(plan.shape.model))
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),

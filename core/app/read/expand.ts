@@ -10,7 +10,9 @@ import { allOf } from "../../domain/filter/tree.ts"
 import type { Relation } from "../../domain/model/model.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { itemWith, untagged } from "../../domain/read/item.ts"
 import type { Layout } from "../../domain/read/item.ts"
+import type { ListShape } from "../../domain/read/list.ts"
 import type { PagePlan, PageShape, RelatedPlan } from "../../domain/read/plan.ts"
 import { endOfDigits } from "../../domain/value/digits.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -48,6 +50,8 @@ export interface Related {
 /** Characters that related records may still take together. Each record counts once for each record that it belongs to. */
 interface Room {
   left: number
+  /** Whether related records have their ETags: those in a file have not. */
+  readonly tagged: boolean
 }
 
 /** Reads what a page's records relate to. */
@@ -55,8 +59,10 @@ export const expandRows = (
   core: Core,
   steps: Expansion,
   rows: readonly Row[],
-  layout: Layout
-): Effect.Effect<Expanded, Problem> => readSteps(core, steps, rows, layout, { left: core.options.maxAnswerBytes })
+  layout: Layout,
+  tagged = true
+): Effect.Effect<Expanded, Problem> =>
+  readSteps(core, steps, rows, layout, { left: core.options.maxAnswerBytes, tagged })
 
 const readSteps = Effect.fnUntraced(function*(
   core: Core,
@@ -168,6 +174,11 @@ const take = (room: Room, text: string): boolean => {
 
 const noRoom = (): Problem => answerTooLarge("Ask for a smaller page, or for fewer relations.")
 
+const openOf = ({ write }: ListShape, row: Row, bindings: Bindings, { tagged }: Room): string => {
+  const { open } = write(row, bindings)
+  return tagged ? open : untagged(open)
+}
+
 /** The texts of a step's rows, with what is below them. */
 const itemsOf = Effect.fnUntraced(function*(
   core: Core,
@@ -182,8 +193,8 @@ const itemsOf = Effect.fnUntraced(function*(
   readonly warnings: readonly Warning[]
 }, Problem> {
   const expanded = below.length === 0 ? null : yield* readSteps(core, below, rows, shape.layout, room)
-  const opens = rows.map((row) => shape.write(row, bindings).open)
-  const texts = opens.map((open, i) => open + (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`))
+  const opens = rows.map((row) => openOf(shape, row, bindings, room))
+  const texts = opens.map((open, i) => itemWith(open, expanded?.membersOf(i) ?? null))
   return { opens, texts, expanded, warnings: expanded?.warnings ?? [] }
 })
 
@@ -338,7 +349,8 @@ const readTree = Effect.fnUntraced(function*(
         ...(level === depth ? [] : [name + (cell === null ? none : written(level + 1, cell))]),
         ...(expanded === null ? [] : [expanded.membersOf(at).slice(1, -1)])
       ]
-      const text = shape.write(row, bindings).open + (members.length === 0 ? "}" : `,"expand":{${members.join(",")}}}`)
+      const related = members.length === 0 ? null : `{${members.join(",")}}`
+      const text = itemWith(openOf(shape, row, bindings, room), related)
       if (!take(room, text)) return yield* Effect.fail(noRoom())
       const owner = `${level} ${row.at(-2)}`
       const list = owned.get(owner)

@@ -12,7 +12,7 @@ import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { isPath } from "../../domain/read/expand.ts"
-import { leftOut } from "../../domain/read/item.ts"
+import { itemWith, leftOut } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
@@ -469,7 +469,7 @@ const presentOne = (
   // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
     return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {
-      const text = `${open},"expand":${membersOf(0)}}`
+      const text = itemWith(open, membersOf(0))
       return fitsIn(text, core.options.maxAnswerBytes)
         ? Effect.succeed(json(200, text, { etag, "cache-control": "no-store", ...allWarnings(warnings) }))
         : Effect.fail(answerTooLarge("Ask for fewer fields or relations."))

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { leftOut } from "../../domain/read/item.ts"
+import { itemWith, leftOut } from "../../domain/read/item.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import { byteLength } from "../../domain/value/bytes.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -70,8 +70,7 @@ const writePage = (
     const texts: string[] = []
     // Each once: lists of files have thousands of signatures.
     const write = (i: number): string =>
-      texts[i] ??= shape.write(rows[i]!, bindings).open +
-        (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`)
+      texts[i] ??= itemWith(shape.write(rows[i]!, bindings).open, expanded?.membersOf(i) ?? null)
     let items = ""
     for (let i = 0; i < rows.length && items.length <= most; i++) items += (i === 0 ? "" : ",") + write(i)
     const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])

@@ -102,8 +102,8 @@ describe("refuses", () => {
     expect(refusal(names.join(".")).message).toBe("A relation can be followed 4 levels deep.")
     expect(refusal("r(".repeat(1_000)).message).toBe("There is no argument \"r\".")
     const twenty = { message: "At most 20 relations can be followed." }
-    expect(refusal(`a(fields: "${names.slice(0, 30).map((name) => `${name}.x`)}")`)).toMatchObject(twenty)
     const fields = names.slice(0, 30).map((name) => `${name}.x`)
+    expect(refusal(`a(fields: "${fields.join(",")}")`)).toMatchObject(twenty)
     expect(refusal("", fields)).toMatchObject({ ...twenty, parameter: "fields" })
     expect(refusal("", ["a.b.c.d.e.f"])).toMatchObject({ parameter: "fields" })
   })
@@ -115,7 +115,8 @@ it("knows one path from several", () => {
 })
 
 const parts = [
-  ..."a,.:()\"'\\ 0",
+  ..."a , . : ( ) \" ' \\ 0".split(" "),
+  " ",
   "lines",
   "customer",
   "(filter: \"",
