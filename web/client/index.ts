@@ -55,6 +55,7 @@ export type { TokenSource } from "./token.ts"
 export type {
   CreateIn,
   ExpandIn,
+  FieldIn,
   FieldOf,
   FileFieldOf,
   FilterIn,
