@@ -17,6 +17,13 @@ export const faults = [
     tests: ["test/http/reads/expand-shapes.test.ts"]
   },
   {
+    rule: "a page of each of several values is judged as if it did not end early",
+    file: "core/app/ground/guard.ts",
+    old: "plan.how.of === \"each\" ? { ...plan, how: { of: \"counts\" } } : plan",
+    new: "plan.how.of === \"each\" ? plan : plan",
+    tests: ["test/http/reads/guard.test.ts"]
+  },
+  {
     rule: "pages of related records are bounded before they are read",
     file: "core/app/read/expand.ts",
     old: "  if (values.length * limit > maxRelated) {",

@@ -108,8 +108,10 @@ export const guardPlan = (
   // One of the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
   if (counts && !expensive(known)) return Effect.succeed(noWarning)
+  // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
+  const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
   return Effect.flatMap(
-    Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
+    Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
     (estimate) => {
       core.judgements.set(key, { ...estimate, at: now, limit })
       if (!expensive(estimate)) return Effect.succeed(noWarning)
