@@ -35,8 +35,8 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const { how, shape, to } = plan
   const { model } = shape
   const table = tableOf(model)
-  // How many values there are, and how many rows each has, decides the plan.
-  writer.stable = false
+  // A lateral join reads for one value after the other in any plan. Of a tree, the number of values and of their rows decides how it joins.
+  if (how.of === "tree") writer.stable = false
   const near = columnOf("t", to)
   // The array has the column's own type, whatever that is: the second argument is only there for its type.
   const values = `unnest(coalesce(${writer.given(0)}, (select array[${columnOf("o", to)}] from ${table} o limit 0)))` +
