@@ -108,7 +108,7 @@ process.stdout.write(
 
 const count = 10_000
 await service.database.execute(`insert into far (status, total) select 'x', 1 from generate_series(1, ${count})`)
-service.events.changed()
+service.changed()
 const start = performance.now()
 const cpu = process.cpuUsage()
 let far = 0

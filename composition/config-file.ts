@@ -87,7 +87,7 @@ const resourceAt = (frame: string): string | null => {
   }
 }
 
-/** The package that an error of loading is about: one that Node did not find, or an optional one in the place of which vite put a name of its own. */
+/** The package that a loading error names: a package that Node did not find, or an optional package that vite replaced by a name of its own. */
 const missingPackage = (message: string): string | null =>
   /__vite-optional-peer-dep:([^:']+)/.exec(message)?.[1]
     ?? /^Cannot find (?:package|module) '((?:@[\w.-]+\/)?[\w.-]+)'(?: imported from |\nRequire stack:)/.exec(message)

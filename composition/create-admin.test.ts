@@ -8,8 +8,9 @@ import type { Config, OptionsDeclaration } from "../core/domain/declare/config.t
 import { f } from "../core/domain/declare/field.ts"
 import { defineResource } from "../core/domain/declare/resource.ts"
 import { makeFakeRecords } from "../test/fakes/records.ts"
-import type { AdminOptions } from "./create-admin.ts"
-import { compileOrThrow, createAdmin, makeService } from "./create-admin.ts"
+import { compileOrThrow, createAdmin } from "./create-admin.ts"
+import type { AdminOptions } from "./deployment.ts"
+import { makeService } from "./edge.ts"
 import { StartupError } from "./startup-error.ts"
 
 const notes = defineResource("notes", {

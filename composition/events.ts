@@ -1,15 +1,10 @@
 /**
- * Events of a service put together: captured changes, who subscribes, where deliveries go, and the loop that keeps them moving. Nothing is connected and
- * nothing runs until it is started.
+ * Events of a service put together: captured changes, who subscribes, where deliveries go, and the loop that keeps them moving. The extension comes first,
+ * as writes ask its checks, and what dispatches stands on the writes.
  */
 
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
-import { makeOutbound } from "../adapters/outbound/outbound.ts"
-import { makeChanges } from "../adapters/postgres/changes.ts"
-import type { Postgres } from "../adapters/postgres/connection.ts"
-import { makeRates } from "../adapters/postgres/rates.ts"
-import { makeWebhooks } from "../adapters/postgres/webhooks.ts"
 import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
 import type { EventLog } from "../core/app/event/deliver.ts"
@@ -18,9 +13,8 @@ import { type Dispatcher, startDispatcher } from "../core/app/event/dispatcher.t
 import { deliveryJobs } from "../core/app/event/redeliver.ts"
 import { makeWatching, type Watching } from "../core/app/event/watch.ts"
 import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/event/webhooks.ts"
-import type { Core, RecordCheck } from "../core/app/ground/core.ts"
+import type { RecordCheck } from "../core/app/ground/core.ts"
 import { functionsCore } from "../core/app/make-app.ts"
-import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isTextList } from "../core/domain/bag.ts"
 import { BoundedMap } from "../core/domain/bounded.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
@@ -28,29 +22,49 @@ import { subscriptionsName, type Webhooks } from "../core/domain/declare/webhook
 import { eventModels } from "../core/domain/event/delivery.ts"
 import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
 import { outageOf } from "../core/domain/outage.ts"
+import type { ChangesService } from "../core/ports/changes.ts"
 import type { OutboundService } from "../core/ports/outbound.ts"
 import type { QueueService } from "../core/ports/queue.ts"
+import type { RatesService } from "../core/ports/rates.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../core/ports/subscriptions.ts"
+import type { WebhooksService } from "../core/ports/webhooks.ts"
 import { type MailOwner, makeTelling } from "./disabled.ts"
+import type { Foundation } from "./foundation.ts"
 
-export interface EventsOptions {
+/** What the extension `webhooks` is made of, where the configuration has it. */
+export interface ExtensionParts {
   readonly compiled: Compiled
-  readonly postgres: Postgres
-  /** What the use cases of the service stand on. */
-  readonly foundation: { readonly core: Core; readonly resolver: AccessResolver }
-  readonly queue: QueueService
-  /** What `run` of a subscription may use. */
-  readonly db: OwnDatabase
-  /** Has the workers of this process look for jobs of a name. */
-  readonly wake: (name: string) => void
+  /** What the use cases of the service stand on, without the checks that the extension brings. */
+  readonly ground: Foundation
+  readonly kept: WebhooksService
+  readonly outbound: OutboundService
   /** Takes finished JSON lines. */
   readonly log?: ((line: string) => void) | undefined
   /** The roles that an owner of a subscription has now. */
   readonly ownerRoles?: OwnerRoles | undefined
   /** Has the owner of a subscription that the service disabled get a mail. */
   readonly mailOwner?: MailOwner | undefined
-  readonly outbound?: OutboundService
+}
+
+/** What events are made of. */
+export interface EventsParts {
+  readonly compiled: Compiled
+  /** What the use cases of the service stand on. */
+  readonly foundation: Foundation
+  /** Null: people make no subscriptions. */
+  readonly extension: WebhooksExtension | null
+  readonly changes: ChangesService
+  readonly rates: RatesService
+  readonly queue: QueueService
+  readonly outbound: OutboundService
+  readonly subscriptions: SubscriptionsService
+  /** What `run` of a subscription may use. */
+  readonly db: OwnDatabase
+  /** Has the workers of this process look for jobs of a name. */
+  readonly wake: (name: string) => void
+  /** Takes finished JSON lines. */
+  readonly log?: ((line: string) => void) | undefined
 }
 
 /** Asks for the roles that a person has now in a tenant. */
@@ -64,30 +78,34 @@ export const declaredRoles = (declared: NonNullable<Webhooks["ownerRoles"]>): Ow
   return roles.length === 0 ? null : roles
 }
 
+/** Subscriptions that people make. */
+export interface WebhooksExtension {
+  readonly core: WebhooksCore
+  /** Checks of records that it brings, by resource. */
+  readonly checks: ReadonlyMap<string, RecordCheck>
+  /** Everybody has been told who was to be told. */
+  readonly settled: () => Promise<void>
+}
+
 /** The events of one service. */
-export interface Events {
+export interface EventsService {
   /** The jobs that deliveries become: they run with those of the configuration. */
   readonly jobs: ReadonlyMap<string, JobModel>
-  /** Changes were committed here. */
-  readonly changed: () => void
   /** Dispatches in this process from now on. */
   readonly start: () => Dispatcher
   readonly dispatching: Dispatching
-  /** Checks of records that the extension `webhooks` brings, by resource. */
-  readonly checks: ReadonlyMap<string, RecordCheck>
-  /** Its record verbs, where it is there. */
+  /** The record verbs of the extension, where it is there. */
   readonly verb?: App["verb"]
   /** `:watch` of resources. */
   readonly watching: Watching
-  /** Stops dispatching and closes connections to receivers. */
-  readonly close: () => Promise<void>
 }
 
 /** Subscriptions of the configuration, and those that people made. */
-const allSubscriptions = (
+export const allSubscriptions = (
   { subscriptions }: Pick<Compiled, "subscriptions">,
-  made: SubscriptionsService | undefined
+  extension: WebhooksExtension | null
 ): SubscriptionsService => {
+  const made = extension === null ? undefined : madeSubscriptions(extension.core)
   const own = new Map(subscriptions.map((each) => [each.id, each]))
   return {
     all: made === undefined
@@ -139,64 +157,54 @@ const rolesOf = ({ ownerRoles }: Webhooks, accounts: OwnerRoles | undefined): We
     })
 }
 
-/** Makes the events of a service. */
-export const makeEvents = (options: EventsOptions): Events => {
-  const { compiled, foundation: { core, resolver }, log = () => {}, postgres, queue } = options
-  const models = eventModels(compiled.models, compiled.events)
-  const outbound = options.outbound ?? makeOutbound()
-  const write: EventLog = (level, event, fields) =>
-    log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+const eventLog = (log: (line: string) => void): EventLog => (level, event, fields) =>
+  log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+
+/** Makes the extension; null: the configuration does not have it. */
+export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null => {
+  const { compiled, ground, kept, log = () => {}, mailOwner, outbound, ownerRoles } = parts
   const settings = compiled.webhooks
-  const telling = settings === null ? null : makeTelling(settings, options.mailOwner, write)
-  const webhooks: WebhooksCore | null = settings === null || telling === null ? null : {
-    core,
-    resolver,
-    models,
+  if (settings === null) return null
+  const write = eventLog(log)
+  const telling = makeTelling(settings, mailOwner, write)
+  const core: WebhooksCore = {
+    ...ground,
+    models: eventModels(compiled.models, compiled.events),
     settings,
-    kept: makeWebhooks(postgres, settings),
+    kept,
     outbound,
-    rolesOf: rolesOf(settings, options.ownerRoles),
+    rolesOf: rolesOf(settings, ownerRoles),
     newSecret: newWebhookSecret,
     tell: telling.tell,
     log: write
   }
+  return { core, checks: new Map([[subscriptionsName, subscriptionCheck(core)]]), settled: telling.settled }
+}
+
+/** Makes the events of a service. Nothing runs until it is started. */
+export const makeEvents = (parts: EventsParts): EventsService => {
+  const { changes, compiled, db, extension, foundation: { core, resolver }, log = () => {}, queue } = parts
   const dispatching: Dispatching = {
-    changes: makeChanges(
-      postgres,
-      compiled.models,
-      settings === null || settings.keepEventsMs === null
-        ? null
-        : { schema: settings.schema, keptMs: settings.keepEventsMs }
-    ),
-    rates: makeRates(postgres),
+    changes,
+    rates: parts.rates,
     queue,
-    models,
-    outbound,
-    subscriptions: allSubscriptions(compiled, webhooks === null ? undefined : madeSubscriptions(webhooks)),
+    models: eventModels(compiled.models, compiled.events),
+    outbound: parts.outbound,
+    subscriptions: parts.subscriptions,
     functions: functionsCore(core, resolver, compiled.functions),
     readers: { resolve: resolver.resolve, rules: compiled.rules },
     seal: core.seal,
     hmac,
-    db: options.db,
-    log: write,
-    wake: options.wake,
+    db,
+    log: eventLog(log),
+    wake: parts.wake,
     random: Math.random
   }
-  const watching = makeWatching(dispatching.changes)
-  let dispatcher: Dispatcher | null = null
   return {
     jobs: needsQueue(compiled) ? deliveryJobs(dispatching) : new Map(),
-    changed: () => dispatcher?.wake(),
-    start: () => dispatcher ??= startDispatcher(dispatching, randomUUID()),
+    start: () => startDispatcher(dispatching, randomUUID()),
     dispatching,
-    checks: webhooks === null ? new Map() : new Map([[subscriptionsName, subscriptionCheck(webhooks)]]),
-    ...(webhooks === null ? {} : { verb: webhookVerb(webhooks, () => dispatching) }),
-    watching,
-    close: async () => {
-      watching.close()
-      await dispatcher?.stop()
-      await telling?.settled()
-      if ("close" in outbound && typeof outbound.close === "function") (outbound.close as () => void)()
-    }
+    ...(extension === null ? {} : { verb: webhookVerb(extension.core, () => dispatching) }),
+    watching: makeWatching(changes)
   }
 }

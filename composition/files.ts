@@ -19,7 +19,9 @@ import { defaultLinkLifetime } from "../core/domain/file/link.ts"
 import { defaultRetention, providerVariable } from "../core/domain/file/provider.ts"
 import type { Provider } from "../core/domain/file/provider.ts"
 import { Quota } from "../core/domain/file/quota.ts"
+import type { DetectorService } from "../core/ports/detector.ts"
 import type { ImagesService } from "../core/ports/images.ts"
+import type { SignerService } from "../core/ports/signer.ts"
 import type { StorageService } from "../core/ports/storage.ts"
 
 /** The two keys of a bucket. */
@@ -39,6 +41,14 @@ export interface FileSettings {
   /** Overrides `files.retention`, in milliseconds; null: it does not. */
   readonly retention: number | null
 }
+
+/** Files of a service that no environment says anything about. */
+export const usualFileSettings = (): FileSettings => ({
+  folder: process.cwd(),
+  data: `${process.cwd()}/data`,
+  keys: () => null,
+  retention: null
+})
 
 /** Random names of 130 bits in letters and digits that every file system tells apart. */
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
@@ -102,13 +112,18 @@ export const refuseFiles = (providers: Iterable<Provider>, settings: FileSetting
   return refusals
 }
 
-/** What may be given instead, for tests. */
+/** What may be given instead. */
 export interface FileParts {
   readonly storages?: ReadonlyMap<string, StorageService>
   readonly images?: ImagesService
+  readonly detector?: DetectorService
+  readonly signer?: SignerService
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
+
+/** What signatures of links to files are for. */
+export const linkPurpose = "file-link"
 
 /** Makes what use cases need; null where no resource has a file field and no provider is declared. */
 export const makeFiles = (
@@ -119,7 +134,7 @@ export const makeFiles = (
   parts: FileParts = {}
 ): Files | null => {
   if (!files.used && files.providers.size === 0) return null
-  const now = parts.now ?? (() => Date.now())
+  const { detector = makeDetector(), now = () => Date.now(), signer = makeSigner(secret, linkPurpose) } = parts
   const root = parentPath(options.basePath)
   const providers = new Map<string, FileProvider>()
   for (const provider of files.providers.values()) {
@@ -136,7 +151,6 @@ export const makeFiles = (
       breaker: new Breaker()
     })
   }
-  const signer = makeSigner(secret, "file-link")
   const seal = makeSeal(secret)
   return {
     root,
@@ -146,7 +160,7 @@ export const makeFiles = (
     links: { root, provider: (name) => providers.get(name) ?? null, sign: signer.sign, now },
     tickets: { open: seal.open, now },
     images: parts.images ?? (files.imageProcessor as ImagesService | null),
-    detector: makeDetector(),
+    detector,
     newId,
     hash: () => {
       const hash = createHash("sha256")

@@ -1,6 +1,6 @@
 /**
- * The jobs of a service put together: the queue's connections and those that jobs work on, what a try may use, the workers, and the checks before they
- * start. Nothing is connected, and no library loaded, until somebody asks for it.
+ * The queue of a service on PostgreSQL: the checks before workers start, the workers, and the database that jobs work on. Nothing is connected, and no
+ * library loaded, until somebody asks for it.
  */
 
 import { hostname } from "node:os"
@@ -9,50 +9,15 @@ import { runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
 import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
 import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
-import { makeQueue } from "../adapters/queue/queue.ts"
-import { makeAttempts } from "../core/app/job/attempt.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { defaultSchemas } from "../core/domain/declare/schemas.ts"
 import { hearsEnqueued, type JobModel, type OwnDatabase, queueSchema } from "../core/domain/job/definition.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
-import type { Mail } from "../core/domain/mail/message.ts"
-import type { QueueService, Workers } from "../core/ports/queue.ts"
-import { openPool } from "./database.ts"
+import type { QueueService, RunAttempt, Workers } from "../core/ports/queue.ts"
 import { StartupError } from "./startup-error.ts"
 
 /** A database that runs statements, and in which jobs are enqueued so that workers of this process start them at once. */
 export type AdminDatabase = OwnDatabase & EnqueuingDatabase
-
-/** The jobs of one service. */
-export interface Jobs {
-  readonly queue: QueueService
-  /** The application's database, on connections of its own. */
-  readonly db: AdminDatabase
-  /** The workers of this process; null while there are none. */
-  readonly workers: () => Workers | null
-  /** Checks the schema and starts the workers, once. Throws `StartupError`. */
-  readonly start: () => Promise<Workers>
-  /** Stops the workers, if there are any, and closes the connections. */
-  readonly close: () => Promise<void>
-}
-
-export interface JobsOptions {
-  /** The schema of the queue. */
-  readonly schema: string
-  readonly jobs: ReadonlyMap<string, JobModel>
-  /** The database's URL. */
-  readonly url: string
-  /** Connections that jobs work on. */
-  readonly connections: number
-  readonly mail: Mail | undefined
-  /** Takes finished JSON lines. */
-  readonly log?: ((line: string) => void) | undefined
-  /** Gets the counts of the queues, each minute. */
-  readonly counted?: ((counts: readonly JobCounts[]) => void) | undefined
-}
-
-/** Connections of the queue itself: fetching, completing and chores. */
-const queueConnections = 4
 
 const refusal = (message: string, fix: string): Refusal => ({ resource: null, field: null, message, fix })
 
@@ -101,7 +66,7 @@ export const refuseQueue = async (
 }
 
 /** The application's database for jobs: plain statements and transactions on a pool. */
-const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: string): AdminDatabase => {
+export const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: string): AdminDatabase => {
   const rowsOf = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
     (await runOn(pool, sql, params)).rows as readonly Row[]
   return {
@@ -136,44 +101,40 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: 
   }
 }
 
-/** Makes the jobs of a service. */
-export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, schema, url }: JobsOptions): Jobs => {
-  const queuePool = openPool(url, queueConnections) as unknown as Connections & { readonly end: () => Promise<void> }
-  const bodyPool = openPool(url, connections) as unknown as Connections & { readonly end: () => Promise<void> }
-  let workers: Workers | null = null
-  let starting: Promise<Workers> | undefined
-  const woken = (name: string): void => workers?.wake(name)
-  const queue = makeQueue(queuePool, woken, schema)
-  const db = makeDatabase(bodyPool, woken, schema)
-  const start = async (): Promise<Workers> => {
-    const refusals = await refuseQueue(queuePool, jobs, schema)
-    if (refusals.length > 0) throw new StartupError(refusals)
-    const { startEngine } = await import("../adapters/queue/engine.ts")
-    const { guardLeases } = await import("./lease-guard.ts")
-    workers = await startEngine({
-      schema,
-      who: `${hostname().replaceAll(/\s/g, "")}:${process.pid}`,
-      pool: queuePool,
-      queue,
-      jobs,
-      attempt: makeAttempts(jobs, { db, mail }),
-      guard: guardLeases(url),
-      log: (level, event, fields) => log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })),
-      ...(counted === undefined ? {} : { counted })
-    })
-    return workers
-  }
-  let closing: Promise<void> | undefined
-  const close = async (): Promise<void> => {
-    const running = await starting?.catch(() => null)
-    await running?.stop()
-    await Promise.all([queuePool.end(), bodyPool.end()])
-  }
-  return {
+/** What workers are started with. */
+export interface WorkersOptions {
+  /** The schema of the queue. */
+  readonly schema: string
+  /** The database's URL. */
+  readonly url: string
+  /** Connections of the queue itself. */
+  readonly pool: Connections
+  readonly queue: QueueService
+  readonly jobs: ReadonlyMap<string, JobModel>
+  readonly attempt: RunAttempt
+  /** Takes finished JSON lines. */
+  readonly log?: ((line: string) => void) | undefined
+  /** Gets the counts of the queues, each minute. */
+  readonly counted?: ((counts: readonly JobCounts[]) => void) | undefined
+}
+
+/** Checks the schema and starts the workers of this process. Throws `StartupError`. */
+export const startWorkers = async (
+  { attempt, counted, jobs, log = () => {}, pool, queue, schema, url }: WorkersOptions
+): Promise<Workers> => {
+  const refusals = await refuseQueue(pool, jobs, schema)
+  if (refusals.length > 0) throw new StartupError(refusals)
+  const { startEngine } = await import("../adapters/queue/engine.ts")
+  const { guardLeases } = await import("./lease-guard.ts")
+  return startEngine({
+    schema,
+    who: `${hostname().replaceAll(/\s/g, "")}:${process.pid}`,
+    pool,
     queue,
-    db,
-    workers: () => workers,
-    start: () => starting ??= start(),
-    close: () => closing ??= close()
-  }
+    jobs,
+    attempt,
+    guard: guardLeases(url),
+    log: (level, event, fields) => log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })),
+    ...(counted === undefined ? {} : { counted })
+  })
 }

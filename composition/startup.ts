@@ -74,7 +74,7 @@ const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean): read
     : []
 }
 
-/** Whether a resource is one of those that the extension `webhooks` adds: its tables are the service's own, and nobody is to mend them. */
+/** Whether the extension `webhooks` adds this resource. Its tables belong to the service, so nobody has to mend them. */
 export const isWebhooks = ({ webhooks }: Pick<Compiled, "webhooks">, resource: string): boolean =>
   webhooks !== null && [subscriptionsName, deliveriesName, attemptsName].includes(resource)
 

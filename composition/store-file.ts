@@ -64,7 +64,7 @@ const quotaOf = async ({ maxBytes, maxFiles, place }: Provider, storage: Storage
 }
 
 /**
- * Stores a file outside of any request, for scripts and imports (spec 2, Providers and configuration, 9). Gives the value to write into the column.
+ * Stores a file outside of any request, for scripts and imports (docs/guides/files.md#providers). Gives the value to write into the column.
  * Throws for a path or provider that cannot be, where a file is there already, where the provider's limits are passed, and when the storage fails.
  *
  * @example

@@ -2,8 +2,6 @@
 
 import * as Effect from "effect/Effect"
 import { codeBehind } from "../adapters/http/access-log.ts"
-import type { Postgres } from "../adapters/postgres/connection.ts"
-import { makeTaskStore } from "../adapters/postgres/tasks.ts"
 import type { Core } from "../core/app/ground/core.ts"
 import { functionsCore } from "../core/app/make-app.ts"
 import type { TaskParts } from "../core/app/task/parts.ts"
@@ -16,12 +14,13 @@ import { outageOf } from "../core/domain/outage.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
+import type { TasksService } from "../core/ports/tasks.ts"
 import { declaredRoles, type OwnerRoles } from "./events.ts"
 import { newId } from "./files.ts"
 
 export interface TaskOptions {
   readonly compiled: Pick<Compiled, "tasks">
-  readonly postgres: Postgres
+  readonly tasks: TasksService
   readonly queue: QueueService
   readonly wake: (name: string) => void
   readonly ownerRoles: OwnerRoles | undefined
@@ -43,7 +42,7 @@ const rolesOf = (
 
 /** The parts of tasks; null: there are none, or nobody knows the roles of people. */
 export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
-  const { compiled: { tasks }, log, ownerRoles, postgres, queue, wake } = options
+  const { compiled: { tasks }, log, ownerRoles, queue, tasks: store, wake } = options
   if (tasks === null || (tasks.ownerRoles === null && ownerRoles === undefined)) return null
   const plan = (id: string) => ({
     name: taskJobName,
@@ -58,7 +57,7 @@ export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
     maxAttempts: null
   })
   return {
-    tasks: makeTaskStore(postgres),
+    tasks: store,
     enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within as JobDatabase | undefined)),
     wake: () => wake(taskJobName),
     rolesOf: rolesOf(tasks.ownerRoles, ownerRoles ?? (() => Promise.resolve("elsewhere"))),

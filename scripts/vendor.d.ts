@@ -25,6 +25,10 @@ export declare namespace Context {
   interface Reference<in out Service> {
     readonly [inside]: (service: Service) => Service
   }
+  interface ServiceClass<in out Self, in out Identifier extends string, in out Shape> {
+    new(_: never): { readonly key: Identifier; readonly Service: Shape }
+    readonly [inside]: (self: Self) => Self
+  }
 }
 
 export declare namespace Clock {

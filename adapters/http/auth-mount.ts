@@ -26,7 +26,7 @@ export interface AuthStatus {
   readonly needsAdmin: boolean
 }
 
-/** Connection-level headers, and those that a new body makes wrong. */
+/** Connection-level headers, and headers that a new body makes wrong. */
 const dropped = new Set([
   "connection",
   "keep-alive",

@@ -1,5 +1,5 @@
 /**
- * The interactive reference at `/api/docs` (spec 1, Meta, 4), served by the service itself: the sign-in page, and Swagger UI's files for
+ * The interactive reference at `/api/docs` (docs/reference/openapi.md), served by the service itself: the sign-in page, and Swagger UI's files for
  * callers with a token. A browser cannot send a token when it navigates, so without one it gets the form as the body of the 401. It knows
  * nothing of the API.
  */

@@ -59,7 +59,7 @@ export interface Visit {
   readonly address: string | null
 }
 
-/** Reads the body of a request, counted among those that are on their way: slow senders keep only their like from being served. */
+/** Reads the body of a request. Bodies under way have places of their own, so slow senders hold up only each other. */
 export type ReadBody = (limit: number) => Effect.Effect<Uint8Array, Problem>
 
 type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>

@@ -202,7 +202,7 @@ const isAmbiguous = (rawHeaders: readonly string[]): boolean => {
 /** Whether a Host header is a name or an address with an optional port (RFC 9112, 3.2); it may be empty. */
 const isHost = (value: string): boolean => /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:~%-]+\])(?::\d*)?$/.test(value)
 
-/** Reads a body that nobody wants, and drops it. Without that its connection stands still. */
+/** Reads an unwanted body and drops it. An unread body blocks its connection. */
 const drop = (req: IncomingMessage): void => {
   // Who read the body may have stopped in the middle of it. A stream that still has such a reader does not flow, and where one goes later, it stops unless
   // somebody listens.

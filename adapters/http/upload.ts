@@ -16,7 +16,7 @@ import type { EdgeRequest } from "./request.ts"
 
 /** How slow a sender may be. */
 export interface Pace {
-  /** Milliseconds without a byte, and those that count for nothing at the beginning. */
+  /** Most milliseconds without a byte, and the milliseconds of grace at the beginning. */
   readonly graceMs: number
 }
 

@@ -148,7 +148,7 @@ export const leadTo = (target: string): ExtraRoute => {
 interface Files {
   readonly hasPage: (file: string) => boolean
   readonly page: (file: string) => Effect.Effect<Page>
-  /** `name`: what stands after `-/assets/`. */
+  /** `name`: the part of the path after `-/assets/`. */
   readonly asset: (visit: Visit, name: string) => Effect.Effect<EdgeAnswer, Problem>
 }
 

@@ -101,7 +101,7 @@ const encoded = (image: Sharp, { format, quality }: Pick<Variant, "format" | "qu
 /** What an image may take. */
 export interface Bounds {
   readonly maxPixels: number
-  /** Bytes beside those that the process takes without it. */
+  /** Bytes above the memory of an idle process. */
   readonly memory: number
   /** Bytes of all copies together. */
   readonly output: number
@@ -109,7 +109,7 @@ export interface Bounds {
   readonly last: boolean
 }
 
-/** Makes what is asked for. `more`: that would take more memory. Null: it would take too much. Throws what sharp throws. */
+/** Makes the requested copies. `more`: they need more memory. Null: they need too much memory. Throws the errors of sharp. */
 export const render = async (
   input: Buffer,
   plan: RenderPlan,

@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 import { checkMessage } from "../../core/domain/mail/message.ts"
 import type { CheckedMessage } from "../../core/domain/mail/message.ts"
-import { type Mail, MailError } from "../../core/ports/mail.ts"
+import { MailError, type MailService } from "../../core/ports/mail.ts"
 
 /** A mail that would have been sent. */
 export interface KeptMail extends CheckedMessage {
@@ -12,7 +12,7 @@ export interface KeptMail extends CheckedMessage {
   readonly at: Date
 }
 
-export interface Outbox extends Mail {
+export interface Outbox extends MailService {
   /** Newest first. */
   readonly mails: () => readonly KeptMail[]
 }

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer"
 import { checkMessage } from "../../core/domain/mail/message.ts"
 import { readMailServer } from "../../core/domain/mail/server.ts"
 import type { MailServer } from "../../core/domain/mail/server.ts"
-import { type Mail, MailError, type MailMessage } from "../../core/ports/mail.ts"
+import { MailError, type MailMessage, type MailService } from "../../core/ports/mail.ts"
 
 /** Longest silence of the server, and longest wait for its name, its connection and its greeting. */
 const timeoutMs = 15_000
@@ -107,7 +107,7 @@ const deliver = async (transport: Transport, from: string, message: MailMessage)
  * @example
  * createAdmin(config, { mail: smtpMail({ url: "smtp://user:password@mail.example.com:587", from: "Shop <shop@example.com>" }) })
  */
-export const smtpMail = ({ from, timeoutMs: limitMs = timeoutMs, url }: SmtpOptions): Mail => {
+export const smtpMail = ({ from, timeoutMs: limitMs = timeoutMs, url }: SmtpOptions): MailService => {
   const server = readMailServer(url)
   if (Result.isFailure(server)) {
     throw new RangeError(`The URL of the mail server ${server.failure.message} ${server.failure.fix}`)

@@ -136,7 +136,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     const identity = identityOf(model)
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
     const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
-    // Rows and their number are of one snapshot: the page is the one that a walk from the beginning finds.
+    // Rows and their number are of one snapshot, so a walk from the beginning finds the same page.
     const total = "\"rows in all\""
     const all = condition([])
     const back = orderSql(order, "t", true)

@@ -42,7 +42,7 @@ export type Source =
   | { readonly of: "operand"; readonly operand: Operand; readonly field: Field }
   /** One array literal made of several operands. */
   | { readonly of: "operands"; readonly operands: readonly Operand[]; readonly field: Field }
-  /** The cell at this index of those that a run is given: a position, a key, values to write. Null stays null. */
+  /** The cell at this index of the cells of a run: a position, a key, or values to write. Null stays null. */
   | { readonly of: "given"; readonly index: number }
   /** The same of a list, as an array literal. */
   | { readonly of: "given list"; readonly index: number }

@@ -126,7 +126,7 @@ export const webhookRolesStatements = (
     select id from ${jobs}._private_tasks where identifier in ${deliverNames})`
   return [
     `alter table ${s}.subscriptions add column if not exists roles jsonb`,
-    // As its owner: the role of the service may have no right to the tables of the queue. First those that wait behind another of their record.
+    // As its owner: the role of the service may have no right to the tables of the queue. Deliveries that wait behind another of their record come first.
     `create or replace function ${s}.tg_deleted() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $webhooks$
 begin

@@ -1,16 +1,10 @@
 /**
- * Runs jobs: one pool of the queue library for each name, over our own connections. The library gives the loop of a worker and the order of
- * its shutdown. The statements that fetch and complete jobs are ours, so that workers of one name share them. Only this file imports the
- * library.
- *
- * It relies on the following, and `test/queue/library.test.ts` notices a change. A fetch and a completion begin as `fetches` and
- * `completes` say, a failure of one try as `fails` says. LISTEN takes its client by the callback form of `connect`, which is never
- * answered here.
+ * Runs jobs: a lane for each name, the try of a job and its outcome, schedules, chores, and an end in order. The table of jobs is graphile-worker's
+ * (schema.ts); the loop over it is ours, because its statements complete jobs that the process no longer holds, and send one completion a job.
  */
 
 import * as Effect from "effect/Effect"
-import type { Job } from "graphile-worker"
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import {
@@ -26,7 +20,7 @@ import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from
 import { checkSchema } from "./check.ts"
 import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
-import { Lane, nothing } from "./lane.ts"
+import { Lane, type LaneHost, nothing } from "./lane.ts"
 import { Leases, type OpenGuard } from "./lease.ts"
 import { Progresses } from "./progress.ts"
 import { ownSchema } from "./sql.ts"
@@ -58,36 +52,22 @@ export interface EngineOptions {
 /** How often the chores are done, and four times as often jobs of dead workers are freed. */
 export const choreMs = 60_000
 
-/** What the library sends to fetch jobs and to complete them. */
-export const fetches = /^\s*with j as \(\s*select jobs\.job_queue_id/
-export const completes = (schema: string = defaultSchemas.jobs): RegExp =>
-  new RegExp(`^\\s*delete from "${schema}"\\._private_jobs`)
-
-/** What it sends when a try has failed. It knows neither the try nor whether another worker has the job by now. */
-export const fails = (schema: string = defaultSchemas.jobs): RegExp =>
-  new RegExp(`^\\s*update "${schema}"\\._private_jobs as jobs\\s+set\\s+last_error = \\(el->>'message'\\)`)
-
 /** The statements of the engine, for a schema's name as SQL. */
 const statementsIn = (s: string) => {
-  /** Only jobs that the worker still holds. A job that another worker got is completed by that one. */
-  const completeSql =
-    `delete from ${s}._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
-where jobs.id = done.id and jobs.locked_by = done.owner and jobs.attempts = done.try`
-
   /** A failed try, if this process still holds it. The trigger sets the time of the next one, except for a name that no worker has defined. */
   const failSql =
     `update ${s}._private_jobs set last_error = $4::text, run_at = greatest(now(), run_at) + exp(least(attempts, 10)) * interval '1 second',
   locked_by = null, locked_at = null where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
 
   /**
-   * Frees jobs whose leases have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
-   * $1). What comes long after those was only fetched ahead, so its attempt does not count. A job with a single attempt is never fetched ahead.
+   * Frees jobs whose leases have ended: their workers are dead. Each worker began its jobs in turn, and had at most so many at once ($2, by the ids of the names
+   * in $1). Jobs behind those were only fetched ahead, so their attempt does not count. A job with a single attempt is never fetched ahead.
    */
   const freeDeadSql = `with dead as (
   select j.id, j.locked_at < now() - interval '4 hours' as ended,
-    row_number() over (partition by j.task_id, j.locked_by order by j.updated_at, j.priority, j.run_at, j.id) > 2 * n.workers
+    row_number() over (partition by j.task_id, j.locked_by order by j.updated_at, j.priority, j.run_at, j.id) > n.begun
     and j.max_attempts > 1 as unstarted
-  from ${s}._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, workers) on n.task = j.task_id
+  from ${s}._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, begun) on n.task = j.task_id
   where j.locked_at is not null and j.locked_by in (
     select locked_by from ${s}._private_jobs where locked_at < now() - interval '4 hours'))
 update ${s}._private_jobs jobs set locked_at = null, locked_by = null, attempts = attempts - case when dead.unstarted then 1 else 0 end
@@ -104,7 +84,7 @@ where t.identifier = any($1::text[]) and (j.locked_at is not null or (d.paused_a
 
   const pausedSql = `select task_id from ${s}.definitions where paused_at is not null`
 
-  return { completeSql, failSql, fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql }
+  return { failSql, fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql }
 }
 
 /** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
@@ -126,8 +106,15 @@ const ownTimers: Timers = {
 
 /** A running try, which is told when it is to end. An `AbortController` costs a short job more than its own work. */
 class Try {
+  readonly row: Fetched
+  /** The process gave it up, and its job with it. */
+  isGivenUp = false
   #ended = false
   #call: (() => void) | null = null
+
+  constructor(row: Fetched) {
+    this.row = row
+  }
 
   readonly end = (): void => {
     this.#ended = true
@@ -146,28 +133,23 @@ class Try {
 class Engine {
   readonly schema: string
   readonly statements: ReturnType<typeof statementsIn>
-  readonly #completes: RegExp
-  readonly #fails: RegExp
   readonly leases: Leases
   readonly pollMs: number
-  readonly who: string
+  readonly owner: string
   readonly log: JobLog
+  readonly work: LaneHost["work"]
   stopping = false
   /** No statement is sent any more. */
   ended = false
   readonly #pool: Connections
-  /** Tries that have ended, as their workers got them, by the ids of their jobs. */
-  readonly #done = new Map<string, Fetched>()
-  readonly #failed = new Map<string, Array<{ readonly row: Fetched; readonly attempt: number }>>()
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions, work: LaneHost["work"]) {
     this.schema = options.schema ?? defaultSchemas.jobs
     this.statements = statementsIn(ownSchema(this.schema))
-    this.#completes = completes(this.schema)
-    this.#fails = fails(this.schema)
     this.pollMs = options.pollMs ?? usualPollMs
-    this.who = options.who === undefined ? "" : `${options.who} `
+    this.owner = `${options.who === undefined ? "" : `${options.who} `}${randomBytes(9).toString("hex")}`
     this.log = options.log
+    this.work = work
     this.#pool = options.pool
     this.leases = new Leases({
       schema: this.schema,
@@ -192,78 +174,7 @@ class Engine {
       }
     }
   }
-
-  /** Remembers a job that may be completed. */
-  finished(row: Fetched): void {
-    this.#done.set(row.id, row)
-  }
-
-  async complete(lane: Lane, ids: readonly string[]): Promise<Rows> {
-    const done = ids.map((id) => this.#done.get(id))
-    for (const id of ids) this.#done.delete(id)
-    try {
-      const { rowCount } = await this.run(this.statements.completeSql, [
-        ids,
-        done.map((row) => row?.locked_by ?? ""),
-        done.map((row) => row?.attempts ?? 0)
-      ])
-      if (!this.ended && rowCount !== ids.length) {
-        this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
-      }
-      // The next jobs of the groups are due now, and others of a limited name may begin.
-      if (lane.job.ordered || lane.job.maxRunning !== null) lane.wake(ids.length)
-      return { rows: [], rowCount }
-    } finally {
-      this.leases.release(done.filter((row) => row !== undefined))
-    }
-  }
-
-  /** Remembers a try that has failed. A try that does not count has given its attempt back already. */
-  broke(row: Fetched, counts: boolean): void {
-    this.leases.leave(row)
-    const failed = { row, attempt: counts ? row.attempts : row.attempts - 1 }
-    this.#failed.set(row.id, [...this.#failed.get(row.id) ?? [], failed])
-  }
-
-  /** Fails one try, as the library asks for it: its job may have been tried again by this very pool, if the process had lost it. */
-  async fail(lane: Lane, specs: string): Promise<Rows> {
-    for (
-      const { jobId, message } of JSON.parse(specs) as ReadonlyArray<
-        { readonly jobId: string; readonly message: string }
-      >
-    ) {
-      const [failed, ...more] = this.#failed.get(jobId) ?? []
-      // Every error of a try is remembered before the library hears of it.
-      if (failed === undefined) throw new Error(`The try of job ${jobId} is unknown.`)
-      if (more.length === 0) this.#failed.delete(jobId)
-      else this.#failed.set(jobId, more)
-      const { attempt, row } = failed
-      try {
-        await this.run(this.statements.failSql, [row.id, row.locked_by, attempt, message])
-        if (lane.job.maxRunning !== null) lane.wake(1)
-      } finally {
-        this.leases.release([row])
-      }
-    }
-    return nothing
-  }
-
-  /** What the library takes for a pool of `pg`. */
-  poolOf(lane: Lane): unknown {
-    const query = (asked: { readonly text: string; readonly values?: unknown[] } | string, more?: unknown[]) => {
-      const { text, values = [] } = typeof asked === "string" ? { text: asked, values: more ?? [] } : asked
-      if (fetches.test(text)) return lane.fetch(String(values[0]))
-      if (this.#completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
-      if (this.#fails.test(text)) return this.fail(lane, String(values[1]))
-      return this.run(text, values)
-    }
-    const client = { query, release: () => {} }
-    // A call with a callback wants to listen. It is never answered.
-    return { query, connect: (callback?: unknown) => callback === undefined ? Promise.resolve(client) : undefined }
-  }
 }
-
-const lostText = "Another worker has got the job: this one did not renew its lease."
 
 type Run = (sql: string, params: readonly unknown[]) => Promise<Rows>
 
@@ -275,10 +186,9 @@ const chance = (milliseconds: number): number => milliseconds * (0.9 + Math.rand
  */
 export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const { attempt, counted, jobs, log, pool, queue, timers = ownTimers } = options
-  const { Logger, runTaskList } = await import("graphile-worker")
-  const engine = new Engine(options)
+  const engine = new Engine(options, (lane, row) => work(lane, row))
   const s = ownSchema(engine.schema)
-  const { fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql } = engine.statements
+  const { failSql, fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
   const progresses = new Progresses({
     s,
@@ -287,8 +197,8 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     timers,
     log
   })
-  /** What ends each running try. */
-  const tries = new Set<Try>()
+  /** The running tries. */
+  const tries = new Map<Try, Lane>()
   const graceMs = options.graceMs ?? shutdownGraceMs
 
   const define = async ({
@@ -344,7 +254,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     clearTimeout(lane.alarm)
     // Timers can wait for less than 25 days. For longer times the timer is set again each minute.
     const wait = next.getTime() - now
-    if (wait < 86_400_000) lane.alarm = setTimeout(() => lane.wake(1), Math.max(0, wait) + 5).unref()
+    if (wait < 86_400_000) lane.alarm = setTimeout(() => lane.wake(), Math.max(0, wait) + 5).unref()
   }
 
   /** Drops waiting runs that no schedule names any more, and ensures that each schedule has its next run. */
@@ -367,17 +277,22 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     }
   }
 
-  const settle = async (row: Fetched, outcome: Outcome, name: string, begun: number): Promise<void> => {
-    const ms = Math.round(performance.now() - begun)
-    const fields = { name, id: row.id, attempt: row.attempts, ms }
-    if (!engine.leases.leave(row)) {
-      log("warn", "jobs-lost", { name, jobs: 1 })
-      throw new Error(lostText)
+  /** Ends a failed try, if this process still has the job. `attempt`: the count of attempts that the job has by now. */
+  const fail = async (lane: Lane, row: Fetched, attempt: number, message: string): Promise<void> => {
+    try {
+      await engine.run(failSql, [row.id, row.locked_by, attempt, message])
+    } finally {
+      engine.leases.release([row])
     }
+    if (lane.job.maxRunning !== null) lane.wake()
+  }
+
+  /** Keeps the outcome of a try: gives true for a job that its lane is to complete, and fails any other. */
+  const settle = async (lane: Lane, row: Fetched, outcome: Outcome, begun: number): Promise<boolean> => {
+    const fields = { name: lane.job.name, id: row.id, attempt: row.attempts, ms: Math.round(performance.now() - begun) }
     if (outcome.of === "completed") {
-      engine.finished(row)
       log("info", "job-completed", fields)
-      return
+      return true
     }
     const { counts, error, fatal, message, retryAt } = outcome
     const held = [row.id, row.locked_by, row.attempts]
@@ -389,72 +304,57 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       error: error instanceof Error ? error.constructor.name : null,
       code: codeOf(error)
     })
-    throw new Error(message)
+    // A try that does not count has given its attempt back.
+    await fail(lane, row, counts || fatal || retryAt === null ? row.attempts : row.attempts - 1, message)
+    return false
   }
 
-  const logger = new Logger(() => () => {})
-  const begin = (lane: Lane): void => {
+  const lost = (lane: Lane): boolean => {
+    log("warn", "jobs-lost", { name: lane.job.name, jobs: 1 })
+    return false
+  }
+
+  /** Runs one job, and keeps its outcome unless another worker has got the job. */
+  const perform = async (lane: Lane, row: Fetched, running: Try): Promise<boolean> => {
     const { job } = lane
-    const work = async (payload: unknown, helpers: { readonly job: Job }): Promise<void> => {
-      const row = helpers.job as unknown as Fetched
-      const begun = performance.now()
-      const running = new Try()
-      tries.add(running)
-      let counts = true
-      try {
-        if (!engine.leases.begin(row, running.end)) throw new Error(lostText)
-        if (job.schedule !== null && row.id.startsWith("-")) {
-          await enqueueRun(job, row.run_at, (sql, params) => engine.run(sql, params))
-        }
-        const outcome = await attempt({
-          id: row.id,
-          name: job.name,
-          payload,
-          attempt: row.attempts,
-          maxAttempts: row.max_attempts,
-          onStop: running.onStop,
-          timers,
-          progress: (progress) => progresses.tell(row, progress)
-        })
-        lane.took(performance.now() - begun)
-        if (outcome.of === "failed") counts = outcome.counts || outcome.fatal || outcome.retryAt === null
-        await settle(row, outcome, job.name, begun)
-      } catch (error) {
-        engine.broke(row, counts)
-        throw error
-      } finally {
-        tries.delete(running)
-      }
+    const begun = performance.now()
+    if (!engine.leases.begin(row, running.end)) return lost(lane)
+    if (job.schedule !== null && row.id.startsWith("-")) {
+      await enqueueRun(job, row.run_at, (sql, params) => engine.run(sql, params))
     }
-    const workers = runTaskList(
-      {
-        schema: engine.schema,
-        concurrency: job.concurrency,
-        pollInterval: engine.pollMs,
-        noPreparedStatements: true,
-        noHandleSignals: true,
-        logger,
-        minResetLockedInterval: 2 ** 31 - 1,
-        maxResetLockedInterval: 2 ** 31 - 1,
-        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
-      } as never,
-      { [job.name]: work as never },
-      engine.poolOf(lane) as never
-    )
-    lane.pool = workers
-    void workers.promise.then(() => {}, () => {}).then(async () => {
-      lane.pool = null
-      // The library lets only the workers of one pool complete or fail what that pool fetched.
-      void lane.handBack()
-      if (engine.stopping) return
-      log("error", "jobs-restarted", { name: job.name })
-      await sleep(2_000, undefined, { ref: false })
-      if (!engine.stopping) begin(lane)
+    const outcome = await attempt({
+      id: row.id,
+      name: job.name,
+      payload: row.payload,
+      attempt: row.attempts,
+      maxAttempts: row.max_attempts,
+      onStop: running.onStop,
+      timers,
+      progress: (progress) => progresses.tell(row, progress)
     })
+    lane.took(performance.now() - begun)
+    if (running.isGivenUp) return false
+    return engine.leases.leave(row) ? await settle(lane, row, outcome, begun) : lost(lane)
   }
 
-  // The library releases jobs of dead workers once a minute at a random moment, even where it is told not to. It releases them when our own
-  // rule would, so that does no harm.
+  const work = async (lane: Lane, row: Fetched): Promise<boolean> => {
+    const running = new Try(row)
+    tries.set(running, lane)
+    try {
+      return await perform(lane, row, running)
+    } catch (error) {
+      // Its outcome could not be kept, or the next run of its schedule. The lease of a job that cannot be failed either ends by itself.
+      log("error", "jobs-work", { name: lane.job.name, code: codeOf(error) })
+      if (engine.leases.leave(row)) {
+        const message = error instanceof Error ? error.message : String(error)
+        await fail(lane, row, row.attempts, message).catch(() => {})
+      }
+      return false
+    } finally {
+      tries.delete(running)
+    }
+  }
+
   for (const job of jobs.values()) await define(job)
   const { rows: tasks } = await runOn(
     pool,
@@ -471,12 +371,12 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     const names = [...lanes.values()]
     const { rowCount } = await runOn(pool, freeDeadSql, [
       names.map(({ taskId }) => taskId),
-      names.map(({ job }) => job.concurrency)
+      names.map(({ mostBegun }) => mostBegun)
     ])
     const freed = rowCount ?? 0
     if (freed > 0) {
       log("warn", "jobs-freed", { jobs: freed })
-      for (const lane of lanes.values()) lane.wake(1)
+      for (const lane of lanes.values()) lane.wake()
     }
   }
   const findPaused = async (): Promise<void> => {
@@ -528,14 +428,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   const end = async (): Promise<void> => {
     engine.stopping = true
     clearTimeout(chore)
-    for (const lane of lanes.values()) clearTimeout(lane.alarm)
     const handed = [...lanes.values()].map((lane) => lane.finish())
-    const pools = [...lanes.values()].flatMap(({ pool: each }) => each === null ? [] : [each])
-    const all = Promise.allSettled(
-      pools.map(async (each) => {
-        await each.gracefulShutdown("The worker stops.")
-      })
-    ).then(() => true)
+    const all = Promise.all([...lanes.values()].map((lane) => lane.ended())).then(() => true)
     const within = async (milliseconds: number): Promise<boolean> => {
       const timer = new AbortController()
       const late = sleep(milliseconds, false, { signal: timer.signal }).catch(() => false)
@@ -544,11 +438,14 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       return done
     }
     if (!await within(graceMs)) {
-      // Jobs that obey their signal end by themselves now. The library fails the rest, and they are retried.
-      for (const each of tries) each.end()
+      // Jobs that obey their signal end by themselves now. The rest fail here, and are retried.
+      for (const each of tries.keys()) each.end()
       if (!await within(1_000)) {
-        await Promise.allSettled(pools.map(async (each) => {
-          await each.forcefulShutdown("The worker stopped while the job ran.")
+        await Promise.allSettled([...tries].map(async ([each, lane]) => {
+          each.isGivenUp = true
+          if (engine.leases.leave(each.row)) {
+            await fail(lane, each.row, each.row.attempts, "The worker stopped while the job ran.")
+          }
         }))
       }
     }
@@ -559,7 +456,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     await engine.leases.stop()
   }
 
-  for (const lane of lanes.values()) begin(lane)
+  for (const lane of lanes.values()) lane.begin()
   doChores()
 
   const pending = async (): Promise<number> => {
@@ -579,16 +476,16 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
         )
         return { drained: remaining === 0, remaining, nextDue: rows[0]?.["due"] as string | null }
       }
-      for (const lane of lanes.values()) lane.wake(lane.job.concurrency)
+      for (const lane of lanes.values()) lane.wake()
       await sleep(Math.min(pause, left))
     }
   }
 
   return {
     jobs,
-    wake: (name) => lanes.get(name)?.wake(1),
+    wake: (name) => lanes.get(name)?.wake(),
     wakeAll: () => {
-      for (const lane of lanes.values()) lane.wake(1)
+      for (const lane of lanes.values()) lane.wake()
     },
     drain: (milliseconds) => Effect.tryPromise({ try: () => drain(milliseconds), catch: queueError }),
     hold: (name, paused) => lanes.get(name)?.hold(paused),

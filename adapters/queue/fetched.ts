@@ -3,6 +3,7 @@
 /** A row of a fetched job, as far as it is used. */
 export interface Fetched {
   readonly id: string
+  readonly payload: unknown
   readonly priority: number
   readonly run_at: Date
   readonly attempts: number

@@ -2,7 +2,6 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Connections } from "../../adapters/queue/connection.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
 import { keptBecause } from "../../core/domain/compile/jobs.ts"
 import { namePattern } from "../../core/domain/job/definition.ts"
@@ -33,10 +32,9 @@ export const withQueue = async (
   const project = await loadProject(flags, true)
   await withDatabases(project.settings, project.config, ({ url }) =>
     withPool(url, async (pool) => {
-      const connections = pool as unknown as Connections
-      const refusals = await refuseQueue(connections, project.compiled.jobs, project.compiled.schemas.jobs)
+      const refusals = await refuseQueue(pool, project.compiled.jobs, project.compiled.schemas.jobs)
       if (refusals.length > 0) throw new StartupError(refusals)
-      await work(makeQueue(connections, undefined, project.compiled.schemas.jobs), project)
+      await work(makeQueue(pool, undefined, project.compiled.schemas.jobs), project)
     }))
 }
 

@@ -24,7 +24,7 @@ export interface TasksApp {
   readonly task: (call: Call, id: string, verb: TaskVerb | null, body: Uint8Array) => Answer
 }
 
-/** Uploads in pieces. `key`: what stands behind `:upload/`. */
+/** Uploads in pieces. `key`: the part of the path after `:upload/`. */
 export interface UploadsApp {
   readonly options: (call: Call, resource: string) => Answer
   readonly begin: (call: Call, resource: string, incoming: Incoming) => Answer
@@ -68,6 +68,6 @@ export interface App extends TasksApp {
   readonly openapi: (call: Call) => Answer
   /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */
   readonly accesses: (caller: Caller) => Accesses
-  /** `X-Meta-Version`: hash of the models and of the caller's roles (spec 1, Meta, 3). Without a caller: of the models alone. */
+  /** `X-Meta-Version`: hash of the models and of the caller's roles (docs/reference/meta.md#keeping-it). Without a caller: of the models alone. */
   readonly metaVersion: (caller: Caller | null) => string
 }

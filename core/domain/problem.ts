@@ -190,7 +190,7 @@ export interface Span {
   readonly end: number
 }
 
-/** One entry of `errors` in a problem. Its members depend on the slug (spec 1, Errors, 2). */
+/** One entry of `errors` in a problem. Its members depend on the slug (docs/reference/problems.md). */
 export interface ProblemError {
   readonly code?: string
   readonly message: string

@@ -10,6 +10,7 @@
  * - `settle` removes changes and does the related work in one transaction, or neither: it fails with `Taken` when one of them is gone.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Transaction } from "../domain/declare/config.ts"
@@ -66,3 +67,6 @@ export interface ChangesService {
   /** Removes expired changes. */
   readonly forget: Effect.Effect<void, RecordsError>
 }
+
+/** Captured changes. */
+export class Changes extends Context.Service<Changes, ChangesService>()("resource-admin/Changes") {}

@@ -5,6 +5,7 @@
  * is asked of it. What cannot be read, is too large or takes too long is null, not a failure; `Busy` is for a queue that did not move.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Pixels } from "../domain/file/variant.ts"
@@ -43,3 +44,6 @@ export interface ImagesService {
     plan: RenderPlan
   ) => Effect.Effect<RenderedImage | null, ImagesError>
 }
+
+/** Pixels. */
+export class Images extends Context.Service<Images, ImagesService>()("resource-admin/Images") {}

@@ -5,7 +5,11 @@
  * rejects with a `MailError` otherwise; it tries once. What stands in a message becomes no further header, whatever it is.
  */
 
-export type { Mail, MailMessage } from "../domain/mail/message.ts"
+import * as Context from "effect/Context"
+import type { Mail as MailService } from "../domain/mail/message.ts"
+
+export type { MailMessage } from "../domain/mail/message.ts"
+export type { MailService }
 
 /** Why a mail was not sent. `message` may name recipients: for the job's error, never for a log line. */
 export class MailError extends Error {
@@ -17,3 +21,6 @@ export class MailError extends Error {
     this.reason = reason
   }
 }
+
+/** Where mails go. */
+export class Mail extends Context.Service<Mail, MailService>()("resource-admin/Mail") {}

@@ -9,6 +9,7 @@
  * - Interrupting the effect closes the connection.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
@@ -45,3 +46,6 @@ export interface OutboundService {
   /** Checks whether a request to the URL would be sent now. It resolves the host, but does not connect. */
   readonly check: (url: string) => Effect.Effect<void, OutboundError>
 }
+
+/** Servers of others. */
+export class Outbound extends Context.Service<Outbound, OutboundService>()("resource-admin/Outbound") {}

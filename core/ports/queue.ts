@@ -10,6 +10,7 @@
 - Of a key one job waits, or, of one that is kept while it runs, one job has not ended; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
@@ -109,9 +110,9 @@ export interface QueueService {
    */
   readonly withdraw: (id: string) => Effect.Effect<boolean, QueueError>
   /**
-   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. What a worker has fetched ahead begins
-   * within a second or goes back. `ordered` is that of a name which is declared here, and null for others. Gives since when it is paused; null: there is no
-   * such name. Pausing again changes nothing.
+   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. A job that a worker has fetched ahead
+   * begins within a second or goes back. `ordered` is the setting of a name that is declared here, and null for others. Gives the time of the pause; null: there
+   * is no such name. Pausing again changes nothing.
    */
   readonly pause: (
     name: string,
@@ -163,7 +164,7 @@ export type Outcome =
 /** Runs one try. Never rejects. */
 export type RunAttempt = (attempt: Attempt) => Promise<Outcome>
 
-/** The result of a drain (spec 3, Endpoints). */
+/** The result of a drain (docs/guides/jobs.md#workers). */
 export interface Drained {
   /** Whether nothing was due or running at the end. */
   readonly drained: boolean
@@ -190,3 +191,6 @@ export interface Workers {
   /** Takes no more jobs, gives running ones the grace, then fails them, to be retried. May be called again. */
   readonly stop: () => Promise<void>
 }
+
+/** The queue of jobs. */
+export class Queue extends Context.Service<Queue, QueueService>()("resource-admin/Queue") {}

@@ -5,6 +5,7 @@
  * that were given before. Subscriptions do not wait for each other. A limit that changes counts for the turns that follow.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { RecordsError } from "./records.ts"
 
@@ -17,3 +18,6 @@ export interface RatesService {
   /** The next free turn, if it is at most `longestMs` away; else a place in the line. */
   readonly take: (subscription: string, spacingMs: number, longestMs: number) => Effect.Effect<Turn, RecordsError>
 }
+
+/** Turns of subscriptions. */
+export class Rates extends Context.Service<Rates, RatesService>()("resource-admin/Rates") {}

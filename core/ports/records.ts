@@ -10,6 +10,7 @@
  * - Every failure is a `RecordsError`; whatever is not listed in its reasons dies as a defect.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
@@ -258,3 +259,6 @@ export interface RecordsService extends RecordsReader {
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
 }
+
+/** Stored records. */
+export class Records extends Context.Service<Records, RecordsService>()("resource-admin/Records") {}

@@ -10,6 +10,7 @@
  * - If the database is unavailable, calls fail with a `RecordsError`, and nothing is stored.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { SavedViewBody } from "../domain/saved-view/saved-view.ts"
 import type { RecordsError } from "./records.ts"
@@ -67,3 +68,6 @@ export interface SavedViewsService {
     version: number | null
   ) => Effect.Effect<Exclude<SavedViewChange, { readonly of: "taken" }>, RecordsError>
 }
+
+/** Saved views. */
+export class SavedViews extends Context.Service<SavedViews, SavedViewsService>()("resource-admin/SavedViews") {}

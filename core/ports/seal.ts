@@ -6,6 +6,8 @@
  * time; `open` gives the text back only for the same context and an untouched token, else null. Tokens are URL-safe text.
  */
 
+import * as Context from "effect/Context"
+
 export interface SealService {
   /** 22 characters of base64url (128 bits and a little). */
   readonly digest: (text: string) => string
@@ -14,3 +16,6 @@ export interface SealService {
   readonly seal: (context: string, text: string) => string
   readonly open: (context: string, token: string) => string | null
 }
+
+/** The service's own seal: of page tokens, ETags and secrets. */
+export class Seal extends Context.Service<Seal, SealService>()("resource-admin/Seal") {}

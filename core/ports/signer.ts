@@ -5,8 +5,13 @@
  * same in every instance that shares the secret; `verify` accepts that signature and no other, and takes the same time for every wrong one.
  */
 
+import * as Context from "effect/Context"
+
 export interface SignerService {
   /** 43 characters of base64url. */
   readonly sign: (text: string) => string
   readonly verify: (text: string, signature: string) => boolean
 }
+
+/** Signatures of links to files. */
+export class Signer extends Context.Service<Signer, SignerService>()("resource-admin/Signer") {}

@@ -15,6 +15,7 @@
  * - Every failure is a `StorageError`.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
@@ -123,3 +124,8 @@ export interface StorageService {
   readonly link: ((path: string, options: LinkOptions) => Effect.Effect<string, StorageError>) | null
   readonly resumable: ResumableStorage
 }
+
+/** The storages of a service, by the names of its providers. */
+export class Storage
+  extends Context.Service<Storage, ReadonlyMap<string, StorageService>>()("resource-admin/Storage")
+{}

@@ -3,10 +3,11 @@
  *
  * Contract (test/contracts/submissions.ts runs it against every implementation):
  * - `attempt` counts one attempt in any sixty seconds, exactly, also of many at once in several instances. A refused one does not count.
- * - `spend` says yes once for an id, to one of all who ask, until it has expired; what is remembered is forgotten after that.
+ * - `spend` gives true once for an id, to one of all callers, until the id expires. Then the id is forgotten.
  * - A database that is away fails with a `SubmissionsError`.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
@@ -19,3 +20,6 @@ export interface SubmissionsService {
   /** Uses up an id. `expires`: milliseconds since 1970 until which it is remembered. */
   readonly spend: (id: string, expires: number) => Effect.Effect<boolean, SubmissionsError>
 }
+
+/** What strangers have sent. */
+export class Submissions extends Context.Service<Submissions, SubmissionsService>()("resource-admin/Submissions") {}

@@ -7,6 +7,7 @@
  * those that it keeps, as far as its owner has them now in its tenant. Null: its owner may not act any more, because they are banned, deleted, or without any of these roles. `ended` is told of every try; it decides when a subscription is disabled.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Subscription } from "../domain/event/subscription.ts"
 import type { TryResult } from "../domain/event/try.ts"
@@ -26,3 +27,8 @@ export interface SubscriptionsService {
   readonly orphaned: (subscription: Subscription) => Effect.Effect<void, RecordsError>
   readonly ended: (subscription: Subscription, result: TryResult) => Effect.Effect<void, RecordsError>
 }
+
+/** Who is told of events. */
+export class Subscriptions
+  extends Context.Service<Subscriptions, SubscriptionsService>()("resource-admin/Subscriptions")
+{}

@@ -8,6 +8,7 @@
  * - An upload without a sign of life (`beat`) for a minute has failed: it is not counted, and is read as `failed` until there is one.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Task, TaskError, TaskRefusal, TaskRequest, TaskState } from "../domain/task/task.ts"
@@ -63,3 +64,6 @@ export interface TasksService {
   ) => Effect.Effect<readonly TaskRefusal[], RecordsError>
   readonly remove: (id: string) => Effect.Effect<void, RecordsError>
 }
+
+/** Bulk changes and imports. */
+export class Tasks extends Context.Service<Tasks, TasksService>()("resource-admin/Tasks") {}

@@ -6,6 +6,7 @@
  * work here (403), `KeysUnavailable` for keys that cannot be read now (503). A cached answer must be synchronous: no promise on the hot path.
  */
 
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
@@ -28,3 +29,6 @@ export interface Credentials {
 export interface TokensService {
   readonly authenticate: (request: Credentials) => Effect.Effect<Caller, TokensError>
 }
+
+/** Who is calling. */
+export class Tokens extends Context.Service<Tokens, TokensService>()("resource-admin/Tokens") {}

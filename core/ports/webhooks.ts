@@ -7,6 +7,7 @@
  * of a previous secret. Of all who disable a subscription at once, one is told that it did.
  */
 
+import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { TryResult } from "../domain/event/try.ts"
 import type { RecordsError } from "./records.ts"
@@ -48,7 +49,7 @@ export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
   /** Of all subscriptions together. It costs much less than `all`. */
   readonly stamp: Effect.Effect<string, RecordsError>
-  /** Of those that there still are. */
+  /** Of the subscriptions that still exist. */
   readonly stamps: (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
   /** Stores a first secret unless there is one already. Gives the stored one. */
@@ -74,3 +75,6 @@ export interface WebhooksService {
   /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
 }
+
+/** What the extension `webhooks` keeps. */
+export class Webhooks extends Context.Service<Webhooks, WebhooksService>()("resource-admin/Webhooks") {}

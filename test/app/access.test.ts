@@ -1,7 +1,8 @@
 // A rule function is asked once in a request for each resource, however many steps and operations need its answer.
 import { beforeEach, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
-import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
+import { compileOrThrow } from "../../composition/create-admin.ts"
+import { makeService } from "../../composition/edge.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"

@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { type Mail, MailError, type MailMessage } from "../../core/ports/mail.ts"
+import { MailError, type MailMessage, type MailService } from "../../core/ports/mail.ts"
 import type { Letter } from "../support/smtp.ts"
 
 /** A mail that was taken. */
@@ -23,11 +23,11 @@ export interface RefusingServer {
   /** How often a mail was begun with the server. */
   readonly tries: () => number
   /** Mail to a server that is not there. */
-  readonly unreachable: Mail
+  readonly unreachable: MailService
 }
 
 export interface MailHarness {
-  readonly mail: Mail
+  readonly mail: MailService
   /** Oldest first. */
   readonly taken: () => readonly TakenLetter[]
   /** Null where there is no server that could refuse anything. */
@@ -39,12 +39,12 @@ class Harness extends Context.Service<Harness, MailHarness>()("test/contracts/ma
 const usual: MailMessage = { to: "ada@example.com", subject: "Hello", text: "Hello" }
 
 /** Sends, and fails with the port's error. */
-const send = (mail: Mail, message: MailMessage): Effect.Effect<void, MailError> =>
+const send = (mail: MailService, message: MailMessage): Effect.Effect<void, MailError> =>
   Effect.catch(
     Effect.tryPromise({ try: () => mail.send(message), catch: (error) => error }),
     (error) => error instanceof MailError ? Effect.fail(error) : Effect.die(error)
   )
-const reason = (mail: Mail, message: MailMessage): Effect.Effect<MailError["reason"] | "sent"> =>
+const reason = (mail: MailService, message: MailMessage): Effect.Effect<MailError["reason"] | "sent"> =>
   Effect.match(send(mail, message), { onFailure: (error) => error.reason, onSuccess: () => "sent" })
 
 /** Runs the suite. `refuses`: whether the harness has a server that can refuse. */

@@ -1,5 +1,5 @@
 /**
- * The contract of the queue port, one suite for every implementation: the state tables and options of spec 3. Times are those of the harness: in memory
+ * The contract of the queue port, one suite for every implementation: the states and options of docs/guides/jobs.md. Times are those of the harness: in memory
  * they pass at once, on PostgreSQL what is stored is moved into the past.
  */
 

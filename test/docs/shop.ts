@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { compileOrThrow } from "../../composition/create-admin.ts"
-import type { Parts } from "../../composition/create-admin.ts"
+import type { Parts } from "../../composition/edge.ts"
 import { historyMigrations } from "../../composition/migrations.ts"
 import config from "../../examples/shop/admin.config.ts"
 import { startService } from "../support/composed.ts"

@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 import { checkMessage } from "../../core/domain/mail/message.ts"
 import type { CheckedMessage } from "../../core/domain/mail/message.ts"
-import { type Mail, MailError } from "../../core/ports/mail.ts"
+import { MailError, type MailService } from "../../core/ports/mail.ts"
 
 /** A mail that was taken. */
 export interface TakenMail extends CheckedMessage {
@@ -11,7 +11,7 @@ export interface TakenMail extends CheckedMessage {
   readonly recipients: readonly string[]
 }
 
-export interface FakeMail extends Mail {
+export interface FakeMail extends MailService {
   /** Oldest first. */
   readonly taken: () => readonly TakenMail[]
   /** Makes the server refuse an address, for good or for now. */

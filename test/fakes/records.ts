@@ -64,6 +64,15 @@ export interface FakeOptions {
   readonly constraints?: readonly FakeConstraint[]
   /** Default: there are none. */
   readonly indexes?: readonly FakeIndex[]
+  /** Told of the rows that a commit has changed: for a fake of what captures changes. */
+  readonly committed?: (writes: readonly FakeWrite[]) => void
+}
+
+/** A row that a commit has changed. */
+export interface FakeWrite {
+  readonly table: string
+  readonly before: Row | null
+  readonly after: Row | null
 }
 
 type Table = Map<string, Row>
@@ -196,6 +205,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   }
 
   const commit = (owner: Owner): void => {
+    const writes: FakeWrite[] = []
     for (const [name, rows] of owner.draft) {
       if (name === "answers") {
         for (const [key, row] of rows) answers.set(key, { request: row![0]!, answer: row![1]!, at: BigInt(row![2]!) })
@@ -204,11 +214,13 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       let table = tables.get(name)
       if (table === undefined) tables.set(name, table = new Map())
       for (const [key, row] of rows) {
+        writes.push({ table: name, before: table.get(key) ?? null, after: row })
         if (row === null) table.delete(key)
         else table.set(key, row)
       }
     }
     owner.draft = new Map()
+    if (writes.length > 0) options.committed?.(writes)
   }
 
   const transactionOn = (owner: Owner, alone: boolean): RecordsTransaction => {

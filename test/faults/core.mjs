@@ -583,6 +583,20 @@ export const faults = [
     tests: ["test/contracts/queue.test.ts", "test/queue"]
   },
   {
+    rule: "a job that is enqueued during a fetch waits for no poll",
+    file: "adapters/queue/lane.ts",
+    old: "found < most && !this.#woken && this.#looks()",
+    new: "found < most && this.#looks()",
+    tests: ["test/queue/lane.test.ts"]
+  },
+  {
+    rule: "jobs that end while a completion is under way share the next",
+    file: "adapters/queue/lane.ts",
+    old: "this.#flights === 0 ? 1 : this.#mostUnsent",
+    new: "1",
+    tests: ["test/queue/lane.test.ts"]
+  },
+  {
     rule: "nothing of a paused name begins",
     file: "adapters/queue/schema.ts",
     old: "    if paused is not null then return null; end if;\n",
@@ -666,5 +680,34 @@ export const faults = [
     old: "    !secretHeader.test(name)\n",
     new: "    name !== \"\"\n",
     tests: ["core/domain/hook/message.test.ts", "test/http/hooks.test.ts"]
+  },
+  // composition
+  {
+    rule: "writes ask the checks of an extension",
+    file: "composition/layers/events.ts",
+    old: "made?.checks ?? new Map()",
+    new: "made === null ? new Map() : new Map()",
+    tests: ["test/http/memory.test.ts"]
+  },
+  {
+    rule: "a service that ends stops its workers",
+    file: "composition/layers/live.ts",
+    old: "Layer.mergeAll(http, stopping, accountMails)",
+    new: "Layer.mergeAll(http, accountMails)",
+    tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "a service that ends lets running requests finish before it closes its ports",
+    file: "composition/layers/http.ts",
+    old: "    yield* Effect.addFinalizer(() => Effect.promise(end))\n",
+    new: "",
+    tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "workers that are still starting when a service ends are stopped once they have",
+    file: "composition/work.ts",
+    old: "(await starting?.catch(() => null))?.stop()",
+    new: "running?.stop()",
+    tests: ["composition/layers/live.test.ts"]
   }
 ]

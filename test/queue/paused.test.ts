@@ -44,36 +44,52 @@ it.each(["is told of the pause", "finds out by itself"])(
     const [[task] = []] = await harness.database.rows(
       "select id::text from jobs._private_tasks where identifier = 'ahead'"
     )
+    const begun: string[] = []
+    const ends: Array<() => void> = []
     const lane = new Lane(modelsOf(job).get("ahead")!, Number(task), {
       schema: "jobs",
       pollMs: 100,
-      who: "",
+      owner: "w",
       log: () => {},
       stopping: false,
       leases: { ends: null, leaseMs: 30_000, take: () => {}, leave: () => true, release: () => {} },
-      run: (sql, params) => runOn(harness.pool as never, sql, params)
+      run: (sql, params) => runOn(harness.pool as never, sql, params),
+      // A job that takes long: the others wait for its place.
+      work: (_, { id }) => {
+        begun.push(id)
+        return new Promise((resolve) => ends.push(() => resolve(true)))
+      }
     })
-    lane.pool = { nudge: () => {}, gracefulShutdown: () => {}, forcefulShutdown: () => {} }
     // Short jobs show that more of them may be fetched at once.
     lane.took(0.1)
     await job.enqueueMany(harness.db, Array.from({ length: 30 }, (_, payload) => ({ payload })))
-    const fetch = async () => (await lane.fetch("pool")).rows.length
-    expect([await fetch(), (await countsOf("ahead"))?.running]).toEqual([1, 30])
+    const running = async () => (await countsOf("ahead"))?.running
+    lane.begin()
+    await harness.until(async () => (await running()) === 30)
+    expect(begun).toHaveLength(1)
     await pause("ahead")
     if (how === "is told of the pause") lane.hold(true)
-    await harness.until(async () => (await countsOf("ahead"))?.running === 1)
-    lane.wake(1)
-    expect(await fetch()).toBe(0)
+    await harness.until(async () => (await running()) === 1)
     // No try is lost.
     expect(
       await harness.database.rows("select attempts::text, count(*)::text from jobs._private_jobs group by 1 order by 1")
     )
       .toEqual([["0", "29"], ["1", "1"]])
+    // The one that runs goes on to its end, and no other begins.
+    ends[0]!()
+    await harness.until(async () => (await countsOf("ahead"))?.completed === 1)
+    lane.wake()
+    await harness.until(async () => (await running()) === 0)
+    expect(begun).toHaveLength(1)
     await pause("ahead", false)
-    lane.wake(1)
-    expect([await fetch(), (await countsOf("ahead"))?.running]).toEqual([1, 30])
-    expect(lane.isPaused).toBe(false)
-    await lane.finish()
+    lane.wake()
+    await harness.until(async () => (await running()) === 29)
+    expect([begun.length, lane.isPaused]).toEqual([2, false])
+    const finished = lane.finish()
+    ends[1]!()
+    await finished
+    await lane.ended()
+    expect([(await countsOf("ahead"))?.completed, (await countsOf("ahead"))?.waiting]).toEqual([2, 28])
   }
 )
 

@@ -13,18 +13,24 @@ import { Pool } from "pg"
 import { Webhook } from "standardwebhooks"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import type { Edge } from "../../adapters/http/handle.ts"
+import { makeOutbound } from "../../adapters/outbound/outbound.ts"
+import { makeChanges } from "../../adapters/postgres/changes.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { makeRates } from "../../adapters/postgres/rates.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import { makeWebhooks } from "../../adapters/postgres/webhooks.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { newWebhookSecret } from "../../adapters/seal/webhook.ts"
-import { compileOrThrow, makeFoundation, makeService } from "../../composition/create-admin.ts"
-import { makeEvents } from "../../composition/events.ts"
-import type { EventsOptions } from "../../composition/events.ts"
+import { makeBell } from "../../composition/bell.ts"
+import { compileOrThrow } from "../../composition/create-admin.ts"
+import { makeService } from "../../composition/edge.ts"
+import { allSubscriptions, makeEvents, makeExtension } from "../../composition/events.ts"
+import type { ExtensionParts } from "../../composition/events.ts"
+import { makeFoundation, withChecks } from "../../composition/foundation.ts"
 import { eventMigrations, rateMigrations, webhookMigrations } from "../../composition/migrations.ts"
-import type { RecordCheck } from "../../core/app/ground/core.ts"
 import { makeAttempts } from "../../core/app/job/attempt.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
@@ -159,6 +165,8 @@ export interface EventService {
   /** Everything captured has been dispatched. */
   readonly settled: () => Promise<void>
   readonly events: ReturnType<typeof makeEvents>
+  /** Has this process look for changes that were made by SQL. */
+  readonly changed: () => void
   /** For a listener. */
   readonly edge: Edge
   readonly close: () => Promise<void>
@@ -170,7 +178,7 @@ export interface EventServiceOptions {
   /** Whether dispatch and workers run. Default yes. */
   readonly runs?: boolean
   readonly pooler?: string
-  readonly more?: Partial<EventsOptions>
+  readonly more?: Partial<Pick<ExtensionParts, "mailOwner" | "outbound" | "ownerRoles">>
   /** Another service's database, for a second instance. */
   readonly database?: TestDatabase
 }
@@ -201,8 +209,8 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
   const pool = new Pool({ ...pgAddressOf(url), max: 8 })
   pool.on("error", () => {})
   const log: Array<{ readonly [name: string]: unknown }> = []
-  const wakes: { wake: (name: string) => void } = { wake: () => {} }
-  const queue = makeQueue(pool as never, (name) => wakes.wake(name))
+  const bell = makeBell()
+  const queue = makeQueue(pool, bell.enqueued)
   const parts = {
     compiled,
     records: makeRecords(postgres),
@@ -211,9 +219,13 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     publicUrl: "http://service.test",
     log: (line: string) => void log.push(JSON.parse(line) as { readonly [name: string]: unknown })
   }
-  const checks = new Map<string, RecordCheck>()
-  const changed: { tell: () => void } = { tell: () => {} }
-  const foundation = makeFoundation(parts, () => changed.tell(), checks)
+  const own = makeOutbound()
+  const given = { compiled, log: parts.log, outbound: own, ...options.more }
+  const ground = makeFoundation({ ...parts, changed: bell.changed })
+  const extension = compiled.webhooks === null
+    ? null
+    : makeExtension({ ...given, ground, kept: makeWebhooks(postgres, compiled.webhooks) })
+  const foundation = withChecks(ground, extension?.checks ?? new Map())
   const db: OwnDatabase = {
     query: async (sql, params = []) => (await pool.query(sql, [...params])).rows as never,
     transaction: async (work) => {
@@ -233,25 +245,29 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       }
     }
   }
+  const kept = compiled.webhooks?.keepEventsMs ?? null
   const events = makeEvents({
-    compiled,
-    postgres,
+    ...given,
     foundation,
+    extension,
+    changes: makeChanges(
+      postgres,
+      compiled.models,
+      kept === null ? null : { schema: compiled.webhooks!.schema, keptMs: kept }
+    ),
+    rates: makeRates(postgres),
+    subscriptions: allSubscriptions(compiled, extension),
     queue,
     db,
-    wake: (name) => wakes.wake(name),
-    log: parts.log,
-    ...options.more
+    wake: bell.enqueued
   })
-  changed.tell = events.changed
-  for (const [name, check] of events.checks) checks.set(name, check)
   const edge = makeService(parts, foundation, events)
   const fetch = makeFetch(edge, Context.empty())
   const runs = options.runs ?? true
   const jobs = new Map([...compiled.jobs, ...events.jobs])
   const workers = runs
     ? await startEngine({
-      pool: pool as never,
+      pool,
       queue,
       jobs,
       attempt: makeAttempts(jobs, { db, mail: undefined }),
@@ -259,10 +275,9 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       pollMs: 100
     })
     : null
-  if (workers !== null) {
-    wakes.wake = workers.wake
-    events.start()
-  }
+  const dispatcher = workers === null ? null : events.start()
+  if (workers !== null) bell.onEnqueued(workers.wake)
+  if (dispatcher !== null) bell.onChanged(dispatcher.wake)
   const request = (caller: TestCaller, path: string, init: RequestInit = {}) =>
     fetch(
       new Request(`http://service.test${path}`, {
@@ -281,6 +296,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     database,
     log,
     events,
+    changed: bell.changed,
     edge,
     until,
     call: async (caller, method, path, body, headers = {}) => {
@@ -318,13 +334,16 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       }))
     },
     settled: () =>
-      (events.changed(), until)(
+      (bell.changed(), until)(
         async () => (await database.rows("select 1 from service.change limit 1")).length === 0,
         "no change left"
       ),
     close: async () => {
       await workers?.stop()
-      await events.close()
+      events.watching.close()
+      await dispatcher?.stop()
+      await extension?.settled()
+      own.close()
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await pool.end()
       await between?.close()

@@ -75,7 +75,7 @@ const subscribe = async (more: { readonly [field: string]: unknown } = {}) => {
 }
 const insert = async (count = 1) => {
   await sender.database.execute(`insert into orders (note) select 'n' from generate_series(1, ${count})`)
-  sender.events.changed()
+  sender.changed()
 }
 const disable = async ({ path }: { readonly path: string }) =>
   expect((await desk.call(person, "POST", `${path}:disable`)).status).toBe(204)

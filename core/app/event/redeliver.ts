@@ -58,7 +58,7 @@ const refused = (
     return wait === null ? fatal(message) : Effect.fail(new RetryAt(new Date(now + wait), message))
   })
 
-/** How long a job waits for its turn in this process. Workers look for jobs every two seconds, and those that are due meanwhile come together. */
+/** How long a job waits for its turn in this process. Workers look for jobs every two seconds, so due jobs arrive in groups. */
 const longestTurnMs = 2_500
 /** Jobs of one kind that wait so at once in this process, so that the workers of others are left. */
 const mostWaiting = { deliver: 24, ordered: 12 }

@@ -349,7 +349,7 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
     )
   }
   readHeaders(headers ?? undefined, (message, fix) => errors.push(invalid("headers", message, fix)))
-  // A URL is read without its line breaks, so the one that is shown would not be the one that is called.
+  // A URL is parsed without its line breaks, so the shown URL and the called URL would differ.
   const judged = typeof url === "string" && /\p{Cc}/u.test(url)
     ? Effect.sync(() =>
       void errors.push(invalid("url", "The URL cannot be used: it has a line break or another control character."))

@@ -1,5 +1,5 @@
 /**
- * Cleanup runs (spec 2, Deferred deletion): they delete files that are due and that no row holds, with their variants, and the remains of
+ * Cleanup runs (docs/guides/files.md#from-upload-to-cleanup): they delete files that are due and that no row holds, with their variants, and the remains of
  * interrupted uploads. Entries are checked in groups under a lock that attaching a file shares, so that no file is deleted while a write attaches
  * it.
  */

@@ -88,7 +88,7 @@ export interface Deriving {
   readonly wake: () => void
 }
 
-/** Works for a while, and enqueues what is left. `stopped`: it ends with its page. */
+/** Works for a while, then enqueues a job for the rest. `stopped`: this job ends with its page. */
 export const deriveSlice = Effect.fnUntraced(function*(
   { core, files, queue, wake }: Deriving,
   payload: DerivePayload,

@@ -1,5 +1,5 @@
 /**
- * `GET /api/files/<provider>/<path>` (spec 2, Download): public files for everybody, private files for a signed link whose row still holds the
+ * `GET /api/files/<provider>/<path>` (docs/guides/files.md#what-is-safe): public files for everybody, private files for a signed link whose row still holds the
  * file. It decides the answer and its headers. The storage sends the bytes.
  */
 
@@ -45,7 +45,7 @@ export interface FileReply {
   readonly stream: { readonly length: number; readonly bytes: Bytes } | null
 }
 
-/** Headers of every download (spec 2, Download, 3). */
+/** Headers of every download (docs/guides/files.md#what-is-safe). */
 const sandboxed = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox; default-src 'none'",

@@ -1,4 +1,4 @@
-/** Room for an upload at a provider with a quota: counts what is there where nobody did lately, and keeps room while the upload is under way. */
+/** Room for an upload at a provider with a quota: it counts the stored bytes if no count is recent, and reserves room until the upload ends. */
 
 import * as Effect from "effect/Effect"
 import { isLimited } from "../../domain/file/quota.ts"

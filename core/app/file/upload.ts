@@ -1,5 +1,5 @@
 /**
- * `POST /{resource}:upload` (spec 2, Upload): checks access and type, streams the bytes to their provider, has copies of images made, and answers a
+ * `POST /{resource}:upload` (docs/guides/files.md#from-upload-to-cleanup): checks access and type, streams the bytes to their provider, has copies of images made, and answers a
  * ticket that a write takes. A refused or interrupted upload leaves nothing behind. A later cleanup removes files that no write attaches.
  */
 

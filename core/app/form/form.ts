@@ -54,7 +54,7 @@ export interface FormApp {
   readonly challenge: (name: string) => Effect.Effect<Reply, Problem>
   /** Whether there is such a form: decides 404 before a byte of a body is read. */
   readonly has: (name: string) => boolean
-  /** `client`: requests with the same text share one limit (spec 2, Limits). */
+  /** `client`: requests with the same text share one limit (docs/guides/forms.md#limits). */
   readonly submit: (name: string, client: string, body: Uint8Array) => Effect.Effect<Submitted, Problem>
 }
 

@@ -11,7 +11,7 @@ import type { Problem } from "../../domain/problem.ts"
 
 /**
  * What one caller may do with a resource, by its name. Null: there is no such resource, or none for them. Each resource is resolved once
- * per request, so a rule function cannot answer in two ways within one (spec 1, What the service does, 7).
+ * per request, so a rule function cannot answer in two ways within one (docs/guides/access.md#rules-of-a-resource).
  */
 export type Accesses = (resource: string) => Access | null
 

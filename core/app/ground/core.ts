@@ -40,7 +40,7 @@ export interface CoreOptions {
   readonly queueSchema: string
 }
 
-/** A check of a record as it is written, by whom; null for what was not or is not there. */
+/** A check of a record as it is written, with its writer. `before` is null for a create, `after` for a delete. */
 export type RecordCheck = (
   caller: Caller,
   before: WireRecord | null,

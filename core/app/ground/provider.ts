@@ -144,7 +144,7 @@ export const readText = (
       )
   )
 
-/** Writes down that a file is to be deleted at some time, unless a row holds it then. */
+/** Schedules the deletion of a file. The file stays if a row holds it at that time. */
 export const schedule = (
   files: Files,
   provider: FileProvider,

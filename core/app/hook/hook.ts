@@ -140,7 +140,7 @@ const makeRoom = (most: number, mostEach: number) => {
   }
 }
 
-/** What a request takes at least, whatever its length: it also takes a place among those that are on their way. */
+/** Fewest bytes that a request counts. A short request also takes one of the places for requests under way. */
 const leastHeld = 65_536
 
 /** Clients that are known to have been denied too often; the last of them, in this process. */

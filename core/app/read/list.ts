@@ -40,7 +40,7 @@ import { expandRows } from "./expand.ts"
 import { present } from "./page.ts"
 import { planSeek } from "./seek.ts"
 
-/** `GET /{resource}` (spec 1, Endpoints): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
+/** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
@@ -226,7 +226,7 @@ const answerList = Effect.fnUntraced(function*(
     )
   const tail = (shown: readonly Row[], shortened: boolean): string => {
     const more = beyond || cut || shortened
-    // A page that was read backwards always has a next page: the one that the walk came from.
+    // A page that was read backwards always has a next page: the page where the walk began.
     const next = backward || more ? token("after", shown.at(-1)) : ""
     const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
     return `"next_page_token":"${next}"` +

@@ -318,7 +318,7 @@ export const writeBatch = (
   )
 }
 
-/** Tries the records of one batch. Afterwards neither what was written nor a lock of them is left. */
+/** Tries the records of one batch. Afterwards no write and no lock of them remains. */
 export const tryBatch = (
   core: Core,
   tx: RecordsTransaction,

@@ -202,7 +202,7 @@ const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly
   run.underWay = null
 })
 
-/** Adds to a failure which operation it is of: the one that was under way when the last try ended. */
+/** Adds the operation to a failure: the operation that ran when the last try ended. */
 const named = (error: Problem, run: Run | undefined): Problem => {
   if (run === undefined || run.underWay === null) return error
   const { index, operation: { op, resource } } = run.underWay
@@ -335,7 +335,7 @@ export const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
   return true
 }
 
-/** Whether a record that waits points at the one that is created here: it came too early, and in one statement with it would find it. */
+/** Whether a waiting record points at the record that is created here. It came too early; in one statement with this record it finds it. */
 const awaited = ({ pending }: Run, { access: { model }, values }: CreateWrite): boolean => {
   const key = values.get(model.key[0]!) ?? null
   return key !== null &&

@@ -24,7 +24,7 @@ export class Budget {
     this.#answer = maxAnswerBytes
   }
 
-  /** Counts cells that were read, or are to be written. */
+  /** Counts the cells of a read, or of a write before it runs. */
   spend(cells: Iterable<string | null>): Result.Result<void, Problem> {
     this.#records -= rowBytes(cells)
     if (this.#records >= 0) return within

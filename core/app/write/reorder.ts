@@ -1,5 +1,5 @@
 /**
- * `reorder` of a batch (spec 1, Batch writes, 3): sets a field to 1, 2, 3, … in the order of the keys, and writes only what changes. A
+ * `reorder` of a batch (docs/reference/writes.md#reorder): sets a field to 1, 2, 3, … in the order of the keys, and writes only what changes. A
  * unique index that is checked at once would refuse this. So changing records first move out of the range in use, without a change of their
  * ETags.
  */

@@ -17,7 +17,7 @@ export interface Caller {
 export const anonymousRole = "anonymous"
 
 /**
- * The caller of public forms (spec 2, Public form declaration). It is the one caller without a credential, and it reaches the routes of
+ * The caller of public forms (docs/guides/forms.md). It is the one caller without a credential, and it reaches the routes of
  * forms only.
  */
 export const visitor = (tenant: string | null): Caller =>

@@ -2,7 +2,7 @@
  * Access resolution: makes one `Access` from a model, its rules, a verified caller and the declared roles, once per request and resource.
  * An answer that is missing, empty, malformed or thrown denies. It never reads a record itself and never asks a database.
  *
- * How an operation is decided (spec 1, Authorization and Options):
+ * How an operation is decided (docs/guides/access.md):
  *
  * 1. An explicit rule decides alone. Capabilities of that operation then mean nothing.
  *
@@ -530,8 +530,8 @@ const byAnswers = (
 }
 
 /**
- * The rules of reads that ask for the record, which no read has: they could only deny. Each is asked for a caller without a role and for one of each
- * role; one that asks only in other cases is not found.
+ * The rules of reads that use the record. A read has no record, so such a rule always denies. Each rule is called for a caller without a role and for a
+ * caller of each role. A rule that uses the record only in other cases is not found.
  */
 export const recordReads = (
   rules: RulesByResource,

@@ -8,7 +8,7 @@ import { changedColumn } from "../model/model.ts"
 import type { Field, Model } from "../model/model.ts"
 import type { Access, RestrictedModel } from "./access.ts"
 
-/** A column as it stands in the list of those that an update changed. */
+/** A column as the list of changed columns names it. */
 export const quotedColumn = ({ column }: Pick<Field, "column">): string => `"${column.replaceAll("\"", "\"\"")}"`
 
 const changedOf = (versions: Model): Field | undefined =>

@@ -6,7 +6,7 @@
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 
-/** Fewest characters of a password (spec 1, Authentication, configuration 4). */
+/** Fewest characters of a password (docs/guides/authentication.md#setting-it-up). */
 export const passwordMin = 12
 /** Most characters of a password: a longer one would only make hashing slower. */
 export const passwordMax = 128

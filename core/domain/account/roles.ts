@@ -17,7 +17,7 @@ export interface RoleList {
 const roleName = /^[a-z0-9_-]{1,64}$/
 
 /**
- * Reads the project's setting (spec 1, Accounts and roles, 5). `admin` is always there and comes first. Without a list the roles are
+ * Reads the project's setting (docs/guides/authentication.md#accounts-and-roles). `admin` is always there and comes first. Without a list the roles are
  * `admin` and `user`. Without a default role, the only role besides `admin` is the default.
  */
 export const declareRoles = (

@@ -12,7 +12,7 @@ export interface ColumnFacts {
   readonly base: string
   /** Name of the domain when the column is of one. */
   readonly domain: string | null
-  /** Check constraints of its domain, and of those that this one builds on; they call the value VALUE. */
+  /** Check constraints of its domain and of the domains below it. They call the value VALUE. */
   readonly checks?: readonly string[]
   /** Whether rows may hold null. True also while a `not null` is not validated yet. */
   readonly nullable: boolean

@@ -1,5 +1,5 @@
 /**
- * File fields and the part `files` of a configuration: what may be said, what goes together, and which providers there are (spec 2). Whether a
+ * File fields and the part `files` of a configuration: what may be said, what goes together, and which providers there are (docs/guides/files.md). Whether a
  * folder can be written or a bucket answers is asked elsewhere.
  */
 
@@ -209,7 +209,7 @@ const fileSpecNames = [
   "linkLifetime"
 ]
 
-/** Refuses what a file field cannot be (spec 2, File field options, 1). */
+/** Refuses what a file field cannot be (docs/guides/files.md). */
 const checkRoles = (draft: Draft, field: DraftField, say: Say): void => {
   const { spec } = field
   for (const modifier of ["filterable", "sortable", "searched", "sensitive"] as const) {

@@ -1,5 +1,5 @@
 /**
- * Compiles public forms (spec 2, Public form declaration). It checks that a visitor may fill in every field, that the role `anonymous` may
+ * Compiles public forms (docs/guides/forms.md). It checks that a visitor may fill in every field, that the role `anonymous` may
  * create these fields, and that a record can be made of them. It grants nothing.
  */
 

@@ -90,7 +90,7 @@ const ownTables: { readonly [name in keyof Schemas]: readonly string[] } = {
 /** Refuses another name where the table of a resource stands that is none of ours: the schema is the application's then. */
 export const refuseClashes = (schemas: Schemas, models: Models, say: Say): void => {
   for (const name of names) {
-    // Where the name is the usual one, a migration looks at what stands there.
+    // For a usual name, a migration looks at the schema that exists.
     if (schemas[name] === defaultSchemas[name]) continue
     const clash = [...models.values()].find(({ schema, table }) =>
       schema === schemas[name] && !names.some((each) => schemas[each] === schema && ownTables[each].includes(table))

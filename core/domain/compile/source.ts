@@ -1,5 +1,5 @@
 /**
- * Reads sources (spec 2, Source declaration): of the options and of the environment, in this order. Every refusal names its source. It reaches none of
+ * Reads sources (docs/guides/sources.md): of the options and of the environment, in this order. Every refusal names its source. It reaches none of
  * them.
  */
 

@@ -113,7 +113,7 @@ const ownHeaders = new Set([
   "proxy-connection"
 ])
 
-/** Further headers with lower-case names; reports those that cannot be sent. */
+/** Further headers with lower-case names. Headers that cannot be sent are reported. */
 export const readHeaders = (raw: unknown, say: Say): { readonly [name: string]: string } => {
   const headers: Record<string, string> = {}
   if (raw === undefined || raw === null) return headers

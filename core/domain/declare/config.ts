@@ -57,7 +57,7 @@ export type ChangeOf<R extends Resource> = R extends Resource ? Omit<Change, "re
 
 /**
  * Runs inside the write transaction, after the write. Throwing, rejecting, or taking longer than `statementTimeoutMs` rolls the write back
- * (spec 1, Write pipeline, 5).
+ * (docs/reference/writes.md#write-hooks).
  */
 export type WriteHook<C = Change> = (change: C) => void | Promise<void>
 
@@ -72,10 +72,10 @@ export interface UnhandledContext {
 /** Tells an unexpected error to the operator's own reporter. Nobody waits for it, and its own failure is only logged. */
 export type UnhandledErrorHook = (error: unknown, context: UnhandledContext) => void | Promise<void>
 
-/** What happens to a read that would scan a large table (spec 1, Limits). */
+/** What happens to a read that would scan a large table (docs/reference/reads.md#reads-that-are-refused). */
 export type ScanGuardMode = "reject" | "warn" | "off"
 
-/** Another instance whose resources the admin app draws (spec 2, Source declaration). */
+/** Another instance whose resources the admin app draws (docs/guides/sources.md). */
 export interface SourceDeclaration {
   /** Its resources API: an http(s) URL with a path and nothing after it. */
   readonly url: string
@@ -85,7 +85,7 @@ export interface SourceDeclaration {
   readonly roles?: readonly string[]
 }
 
-/** Options of the service (spec 1, App construction). All of them may be left out; `defaultOptions` says what holds then. */
+/** Options of the service (docs/reference/resources.md#options). All of them may be left out; `defaultOptions` says what holds then. */
 export interface OptionsDeclaration<C = Change> {
   /** Longest time one statement may take, in milliseconds. 1 to 600,000; default 15,000. */
   readonly statementTimeoutMs?: number
@@ -197,7 +197,7 @@ export const defaultOptions: Options = {
   tasks: { mode: "auto", ownerRoles: null, maxImportBytes: 256 * 1024 * 1024 }
 }
 
-/** Sign-in and accounts as configured (spec 1, Authentication). What is left out comes from the environment or has a default. */
+/** Sign-in and accounts as configured (docs/guides/authentication.md). What is left out comes from the environment or has a default. */
 export interface AuthDeclaration {
   /** The tenant everybody signed in here works in. */
   readonly tenant?: string | number
@@ -215,7 +215,7 @@ export interface AuthDeclaration {
   /** Where keys are read and who must have issued tokens, when accounts live in another service. */
   readonly jwksUrl?: string
   readonly issuer?: string
-  /** Other apps whose users may work here (spec 2, Source declaration). */
+  /** Other apps whose users may work here (docs/guides/sources.md). */
   readonly apps?: readonly TrustedAppDeclaration[]
   /** How long keys are kept: read again every `refreshMs` (10 minutes), for unknown keys at most every `minReloadMs` (30 s). */
   readonly cache?: { readonly refreshMs?: number; readonly minReloadMs?: number }

@@ -40,7 +40,7 @@ export interface FieldSpec {
   readonly help: string | null
   /** Texts: whether forms show a box for several lines; null: by the length. */
   readonly multiline: boolean | null
-  /** File fields: what is said of their files. */
+  /** The settings of a file field. */
   readonly file: FileSpec | null
 }
 
@@ -73,7 +73,7 @@ export interface RelationTarget {
   readonly "~key": Json
 }
 
-/** Wire type of an integer of this width: 64 bits travel as text (spec 1, Field declarations). */
+/** Wire type of an integer of this width: 64 bits travel as text (docs/reference/resources.md#kinds). */
 export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
 
 type AnyKind = ScalarKind | "relation"
@@ -106,7 +106,7 @@ export const blankField: FieldSpec = {
   file: null
 }
 
-/** Where a relation leads and what its two ways are called; null: by the rule (`docs/reference/resources.md`, Relations). Types only. */
+/** The target of a relation and the names of its two ways; null: the name follows the rule (`docs/reference/resources.md`, Relations). Types only. */
 export interface RelationWay {
   readonly target: string
   readonly as: string | null
@@ -300,7 +300,7 @@ export const relation: {
 const plain = <K extends ScalarKind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
   new FieldBuilder({ ...blankField, kind })
 
-/** The kinds of fields (spec 1, Field declarations; `docs/reference/resources.md` has every wire format). */
+/** The kinds of fields (docs/reference/resources.md#kinds). */
 export const f = {
   /** A whole number; 32 bits unless `.bits(16)` or `.bits(64)`. */
   integer: () => plain<"integer", number>("integer"),

@@ -1,5 +1,5 @@
 /**
- * The declaration of file fields: `f.file()`, `f.files()` and their modifiers, the processors of derived fields, and the part `files` of a configuration (spec 2).
+ * The declaration of file fields: `f.file()`, `f.files()` and their modifiers, the processors of derived fields, and the part `files` of a configuration (docs/guides/files.md).
  * Builders only record what was written; `compile/file.ts` judges it.
  */
 
@@ -13,7 +13,7 @@ export interface ProcessorDeclaration {
   readonly processor: Processor
 }
 
-/** A resized copy of an image (spec 2, Variants and placeholders). */
+/** A resized copy of an image (docs/guides/files.md#images). */
 export interface VariantDeclaration {
   /** Most pixels; never enlarged. */
   readonly width?: number
@@ -204,7 +204,7 @@ export const processor = (options: {
   readonly run: (file: ProcessedFile) => Json | Promise<Json>
 }): ProcessorDeclaration => made({ of: "custom", accepts: options.accepts ?? null, run: options.run })
 
-/** `files` of a configuration (spec 2, Providers and configuration). */
+/** `files` of a configuration (docs/guides/files.md#providers). */
 export interface FilesDeclaration {
   /** Places for files by name. `private` and `public` are there without it, in folders of the service. */
   readonly providers?: { readonly [name: string]: FileProviderDeclaration }

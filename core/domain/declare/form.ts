@@ -2,7 +2,7 @@
  * Declarations of public forms (`docs/guides/forms.md`). It keeps what was written; what a form may say is decided by `compile/form.ts`.
  */
 
-/** A page that anybody may fill in to create a record (spec 2, Public form declaration). */
+/** A page that anybody may fill in to create a record (docs/guides/forms.md). */
 export interface FormDeclaration<Name extends string = string> {
   /** Its address is `/-/forms/<name>`: lower-case letters, digits, `-` and `_`; unique in the app. */
   readonly name: string

@@ -22,13 +22,13 @@ export interface ReadContext {
   readonly caller: Caller
 }
 
-/** What rules of writes get: the stored record, for a create the record as it is to be written. */
+/** The argument of rules of writes: the stored record; for a create, the new record. */
 export interface WriteContext<Fields extends FieldMap> {
   readonly caller: Caller
   readonly record: RecordOf<Fields>
 }
 
-/** Access rules of a resource (spec 1, Authorization). An operation without a rule is decided by roles and `defaultAccess`. */
+/** Access rules of a resource (docs/guides/access.md#rules-of-a-resource). An operation without a rule is decided by roles and `defaultAccess`. */
 export interface AccessDeclaration<Fields extends FieldMap> {
   readonly read?: RuleOf<ReadContext>
   readonly create?: RuleOf<WriteContext<Fields>>
@@ -71,7 +71,7 @@ export type SystemColumn<Fields extends FieldMap> =
   | FieldBuilder<"integer", number | string, boolean, boolean, boolean, string>
   | FieldBuilder<"text" | "uuid" | "timestamp", string, boolean, boolean, boolean, string>
 
-/** A resource as declared (spec 1, Resource declaration; `docs/reference/resources.md`). */
+/** A resource as declared (docs/reference/resources.md#properties). */
 export interface ResourceDeclaration<
   Fields extends FieldMap,
   Key extends FieldName<Fields> | readonly FieldName<Fields>[],
@@ -124,7 +124,7 @@ export interface Resource<
   /** Types only; there are no such members at run time. */
   readonly "~fields": Fields
   readonly "~key": Key
-  /** Fields that the service sets itself (tenant, soft delete, version), and the one that it may fill in (owner). */
+  /** Fields that the service sets itself (tenant, soft delete, version), and the owner field, which it may fill in. */
   readonly "~managed": Managed
   readonly "~owner": Owner
   /** Names of the fields of the key. */

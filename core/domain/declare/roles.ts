@@ -14,8 +14,8 @@ type FieldsText = "" | `(${string})`
  * `*` everything · `orders.*` every operation of a resource · `*.read` one operation everywhere · `orders.read` one operation of one
  * resource.
  *
- * A suffix `.own` limits it to records whose owner field is the caller's id. A list `(id,status)` after that limits the fields: those that
- * are read, or those that a create or update writes. A capability with a list never grants `delete`.
+ * A suffix `.own` limits it to records whose owner field is the caller's id. A list `(id,status)` after that limits the fields: the fields of a read,
+ * or the fields that a create or update writes. A capability with a list never grants `delete`.
  */
 export type CapabilityText = `*${OwnText}${FieldsText}` | `${string}.${Operation | "*"}${OwnText}${FieldsText}`
 
@@ -24,7 +24,7 @@ export type DeclaredRoles = { readonly [role: string]: readonly CapabilityText[]
 
 /**
  * Declares roles: `defineRoles({ admin: ["*"], sales: ["orders.read.own", "customers.read"] })`. Once roles are declared, an
- * operation without an explicit rule needs a matching capability (spec 1, Authorization, 1).
+ * operation without an explicit rule needs a matching capability (docs/guides/access.md#roles).
  */
 export const defineRoles = <const R extends DeclaredRoles>(roles: R): R => roles
 

@@ -112,7 +112,7 @@ export interface DeclaredView<Fields extends FieldMap = FieldMap> {
   readonly _tag: "View"
   readonly resource: string
   readonly declaration: unknown
-  /** The view with one more public form (spec 2, Public form declaration). */
+  /** The view with one more public form (docs/guides/forms.md). */
   form(declaration: FormDeclaration<FieldName<Fields>>): DeclaredView<Fields>
 }
 

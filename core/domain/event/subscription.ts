@@ -45,7 +45,7 @@ interface Common {
 interface Sent {
   /** `whsec_` followed by base64: signs requests. See `newWebhookSecret`. */
   readonly secret?: string
-  /** Further headers of requests; not `content-type`, nor those that begin with `webhook-`. */
+  /** Further headers of requests. `content-type` and names with the prefix `webhook-` are refused. */
   readonly headers?: { readonly [name: string]: string }
   /** What is sent instead of the event, as JSON. */
   readonly body?: (event: EventEnvelope) => unknown
@@ -121,7 +121,7 @@ export interface Subscription {
   readonly perMinute: number | null
   /** Its own schedule of retries, in seconds; null: the usual one. */
   readonly waits: readonly number[] | null
-  /** What is known of the one that is kept; null: it is declared, and stays as it is. */
+  /** The stored subscription; null for a declared one, which does not change. */
   readonly kept: {
     /** Another one with every change. */
     readonly stamp: string

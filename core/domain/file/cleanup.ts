@@ -1,5 +1,5 @@
 /**
- * Deferred deletion (spec 2): the small objects in a provider's `.cleanup/` folder, when they are due, and what a run does with them. It touches no
+ * Deferred deletion (docs/guides/files.md#from-upload-to-cleanup): the small objects in a provider's `.cleanup/` folder, when they are due, and what a run does with them. It touches no
  * storage: names and texts go in, decisions come out.
  */
 
@@ -35,7 +35,7 @@ export interface CleanupEntry {
   readonly path: string
   /** Paths of its variants. */
   readonly variants: readonly string[]
-  /** False: only the variants go, and only those that no row lists. The file may well be held. */
+  /** False: only variants that no row lists are deleted. A row may hold the file. */
   readonly whole: boolean
   /** Milliseconds since 1970. */
   readonly due: number

@@ -1,6 +1,5 @@
 /**
- * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is valid (spec 2, File value in responses and
- * Download). A port makes the signature.
+ * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is valid (docs/guides/files.md#what-is-safe). A port makes the signature.
  */
 
 import { readDuration } from "./size.ts"
@@ -17,7 +16,7 @@ export interface Link {
   readonly expires: number
 }
 
-/** Longest lifetime of links in seconds where nothing else is declared, and the bounds of what may be. */
+/** Longest lifetime of links in seconds: the default, and the bounds of a declared one. */
 export const defaultLinkLifetime = 7_200
 const shortest = 300
 const longest = 7_200

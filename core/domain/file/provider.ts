@@ -1,5 +1,5 @@
 /**
- * Providers: where file bytes are stored, as configuration and environment declare it (spec 2, Providers and configuration). It reads declarations
+ * Providers: where file bytes are stored, as configuration and environment declare it (docs/guides/files.md#providers). It reads declarations
  * and `file://` and `s3://` addresses. It opens nothing.
  */
 
@@ -78,14 +78,14 @@ export interface S3FilesOptions extends Omit<LocalFilesOptions, "dir"> {
   readonly secretAccessKey?: string
 }
 
-/** A folder on local disk as a provider (spec 2, Providers). */
+/** A folder on local disk as a provider (docs/guides/files.md#providers). */
 export const localFiles = (options: LocalFilesOptions): FileProviderDeclaration => ({
   _tag: "FileProvider",
   of: "local",
   options
 })
 
-/** A bucket of an S3-compatible store as a provider (spec 2, Providers). It needs the packages `@aws-sdk/client-s3`, `@aws-sdk/lib-storage` and `@aws-sdk/s3-request-presigner`. */
+/** A bucket of an S3-compatible store as a provider (docs/guides/files.md#providers). It needs the packages `@aws-sdk/client-s3`, `@aws-sdk/lib-storage` and `@aws-sdk/s3-request-presigner`. */
 export const s3Files = (options: S3FilesOptions): FileProviderDeclaration => ({
   _tag: "FileProvider",
   of: "s3",
@@ -232,7 +232,7 @@ const bucketKeys: { readonly [key: string]: string } = {
 const flags: { readonly [text: string]: boolean } = { "1": true, "true": true, "0": false, "false": false }
 
 /**
- * Reads `file://<dir>?…` or `s3://<bucket>/<prefix>?…` (spec 2, Providers and configuration, 3). `variable` names the variable in messages.
+ * Reads `file://<dir>?…` or `s3://<bucket>/<prefix>?…` (docs/guides/files.md#providers). `variable` names the variable in messages.
  * Messages never repeat its value, because it may contain a key.
  */
 export const readProviderAddress = (name: string, address: string, variable: string, say: Say): Provider | null => {

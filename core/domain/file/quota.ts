@@ -1,5 +1,5 @@
 /**
- * How much a provider may hold (spec 2, Providers and configuration, 7): the count of stored files, the space reserved by running uploads, and
+ * How much a provider may hold (docs/guides/files.md#providers): the count of stored files, the space reserved by running uploads, and
  * whether another file fits. It counts, and lists nothing itself.
  */
 

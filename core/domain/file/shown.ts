@@ -1,5 +1,5 @@
 /**
- * The object that stands for a file in answers (spec 2, File value in responses), and the one that rules and hooks see. It turns stored texts into
+ * The object that stands for a file in answers (docs/guides/files.md#from-upload-to-cleanup), and the one that rules and hooks see. It turns stored texts into
  * JSON. The caller has already checked who may read them.
  */
 
@@ -89,7 +89,7 @@ const longestRemembered = 1_000
 
 interface Written {
   readonly text: string
-  /** When its links are the ones that would be made, in Unix seconds: from `from` until before `until`. */
+  /** The time in which its links stay the same, in Unix seconds: from `from` until before `until`. */
   readonly from: number
   readonly until: number
 }

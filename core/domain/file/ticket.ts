@@ -6,7 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import { isBag } from "../bag.ts"
 
-/** How long a ticket is valid: 24 hours (spec 2, Limits). */
+/** How long a ticket is valid: 24 hours (docs/guides/files.md#from-upload-to-cleanup). */
 export const ticketMs = 24 * 3_600_000
 
 /** Longest ticket in characters, sealed. */

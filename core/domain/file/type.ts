@@ -247,12 +247,12 @@ export const isAccepted = (accept: readonly string[] | null, type: string): bool
     (pattern.endsWith("/*") && type.startsWith(pattern.slice(0, -1)) && type !== "image/svg+xml")
   )
 
-/** Types whose files a browser may show in place; everything else is downloaded (spec 2, Download, 3). */
+/** Types whose files a browser may show in place; everything else is downloaded (docs/guides/files.md#what-is-safe). */
 export const isInline = (type: string): boolean =>
   type === "application/pdf" || type.startsWith("audio/") || type.startsWith("video/") ||
   (type.startsWith("image/") && type !== "image/svg+xml")
 
-/** Types that images are made from (spec 2, Variants, 5). */
+/** Types that images are made from (docs/guides/files.md#images). */
 export const isProcessed = (type: string): boolean =>
   ["image/jpeg", "image/png", "image/webp", "image/avif", "image/gif", "image/tiff"].includes(type)
 

@@ -1,5 +1,5 @@
 /**
- * The stored value of a file field: a URI with provider, path, name, size and variants (spec 2, Stored value). It reads and writes the text, and
+ * The stored value of a file field: a URI with provider, path, name, size and variants (docs/guides/files.md#from-upload-to-cleanup). It reads and writes the text, and
  * decides which paths are valid. It knows no provider, and not whether the file exists.
  */
 
@@ -65,7 +65,7 @@ export const extensionOf = (path: string): string => {
   return dot < 1 ? "" : name.slice(dot + 1).toLowerCase()
 }
 
-/** Where a variant of a file is stored (spec 2, Variants, 3). */
+/** Where a variant of a file is stored (docs/guides/files.md#images). */
 export const variantPath = (path: string, name: string, extension: string): string => `${path}.${name}.${extension}`
 
 /** Digits of an encoded tenant in one segment: a file system takes 255 bytes for it. */
@@ -189,7 +189,7 @@ const maxExternal = 2_048
 
 /**
  * Whether a text is an https URL that a field with `externalUrls()` takes: absolute, with a host, no user name or password, no spaces and nothing
- * that a URL escapes (spec 2, External URLs, 1).
+ * that a URL escapes (docs/guides/files.md#what-a-write-takes).
  */
 export const isExternalUrl = (text: string): boolean => {
   if (text.length > maxExternal || !/^https:\/\/[^/?#\\]/i.test(text) || /[^\x21-\x7e]|["<>`{}\\^]/.test(text)) {

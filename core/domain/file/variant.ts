@@ -1,5 +1,5 @@
 /**
- * Resized copies of images: which part of the source is used, and the size of the copy (spec 2, Variants). It only computes numbers. A port
+ * Resized copies of images: which part of the source is used, and the size of the copy (docs/guides/files.md#images). It only computes numbers. A port
  * processes the pixels.
  */
 

@@ -84,7 +84,7 @@ const unitSeconds: { readonly [unit: string]: bigint } = { s: 1n, m: 60n, h: 3_6
 const foreignOperators: { readonly [word: string]: string } = { "&&": "AND", "&": "AND", "||": "OR", "|": "OR" }
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
-/** Whether a word is the operator but for its case: as a search for the word it would silently give other rows. */
+/** Whether a word is an operator in another case. A search for that word would silently give other rows. */
 const isOperatorInCase = ({ kind, text }: Token, operators: readonly string[]): boolean =>
   kind === "word" && text.length <= 3 && !operators.includes(text) && operators.includes(text.toUpperCase())
 const binary = ["AND", "OR"] as const

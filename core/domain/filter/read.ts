@@ -13,7 +13,7 @@ import { always, type FilterTree } from "./tree.ts"
 export { readOrder } from "./order.ts"
 export type { FilterError, FilterErrorCode, FilterScope } from "./scope.ts"
 
-/** Reads a filter text (AIP-160; spec 1, "Filter and ordering language"). Empty text lets every row pass. */
+/** Reads a filter text (AIP-160; docs/reference/filter.md). Empty text lets every row pass. */
 export const readFilter = (text: string, scope: FilterScope): Result.Result<FilterTree, readonly FilterError[]> => {
   const parsed = parseFilter(text)
   if (Result.isFailure(parsed)) return Result.fail([parsed.failure])

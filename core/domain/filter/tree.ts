@@ -109,7 +109,7 @@ export const conditionsOf = <O extends FilterTree["op"]>(
 
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
-/** The tree, with its patterns confined to those rows. The same two trees give the same object. For conditions that stand beside `rows`. */
+/** The tree, with its patterns confined to `rows`. The same two trees give the same object. For conditions that are asked together with `rows`. */
 export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
   if (rows.op === "true" || conditionsOf(tree, "regex").length === 0) return tree
   let known = confinements.get(rows)

@@ -1,5 +1,5 @@
 /**
- * Proof of work (spec 2, Form routes): a sealed challenge for one form, and whether a solution solves it. It keeps no record of challenges;
+ * Proof of work (docs/guides/forms.md#the-proof-of-work): a sealed challenge for one form, and whether a solution solves it. It keeps no record of challenges;
  * the port to submissions ensures that each is used once.
  */
 

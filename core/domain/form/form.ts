@@ -1,5 +1,5 @@
 /**
- * Public forms (spec 2, Public form declaration): a compiled form, the caller who sends it, and the access of a submission. It reads no request and
+ * Public forms (docs/guides/forms.md): a compiled form, the caller who sends it, and the access of a submission. It reads no request and
  * makes no challenge.
  */
 

@@ -12,7 +12,7 @@ import type { Schedule } from "./schedule.ts"
 /** Longest name of a job: the queue's column holds no more. */
 export const longestName = 128
 
-/** What a name may be: letters, digits, `_`, `-`, `.` and `/` (spec 3, Job definition). */
+/** What a name may be: letters, digits, `_`, `-`, `.` and `/` (docs/guides/jobs.md#a-job). */
 export const namePattern = /^[A-Za-z0-9_./-]{1,128}$/
 
 /** Largest payload, in bytes of JSON. */
@@ -27,7 +27,7 @@ export const largestMessage = 1_536 * 1024
 /** Highest priority, and with a minus the lowest. */
 export const highestPriority = 32_767
 
-/** Defaults of a job (spec 3, Limits), in milliseconds where they are times. */
+/** Defaults of a job (docs/guides/jobs.md#limits), in milliseconds where they are times. */
 export const jobDefaults = {
   maxAttempts: 10,
   retryDelayMs: 2_000,
@@ -110,7 +110,7 @@ export interface JobContext {
   readonly progress: (done: number, total?: number | null, note?: string | null) => void
 }
 
-/** What `defineJob` takes (spec 3, Job definition). */
+/** What `defineJob` takes (docs/guides/jobs.md#a-job). */
 export interface JobDeclaration<Input, Output> {
   /** Letters, digits, `_`, `-`, `.` and `/`; unique among the jobs of the configuration. */
   readonly name: string

@@ -9,7 +9,7 @@ import { type Duration, durationMs } from "../value/duration.ts"
 import { issuesText, type StandardSchema } from "../value/standard-schema.ts"
 import { highestPriority, largestPayload } from "./definition.ts"
 
-/** Options of an enqueue (spec 3, Enqueue options). */
+/** Options of an enqueue (docs/guides/jobs.md#enqueuing). */
 export interface EnqueueOptions {
   /** When it may start; a time in the past is now. Not together with `delay`. */
   readonly runAt?: Date

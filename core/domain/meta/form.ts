@@ -1,5 +1,5 @@
 /**
- * The document of a public form (`GET /api/forms/<name>`; spec 2, Endpoints): what its page draws, made from the model restricted to the form's fields.
+ * The document of a public form (`GET /api/forms/<name>`; docs/guides/forms.md#the-routes): what its page draws, made from the model restricted to the form's fields.
  */
 
 import type { Access } from "../access/access.ts"

@@ -1,5 +1,5 @@
 /**
- * The meta document (`GET /api/meta`; spec 1, Meta): what one caller sees of the declarations. It is built from restricted models only, so
+ * The meta document (`GET /api/meta`; docs/reference/meta.md): what one caller sees of the declarations. It is built from restricted models only, so
  * a hidden field or resource cannot get into it. It carries no rule, no column and no table name.
  */
 

@@ -36,7 +36,7 @@ export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", na
 /** Names in a Markdown text. */
 export const codes = (names: Iterable<string>): string => [...names].map((name) => `\`${name}\``).join(", ")
 
-/** Limits of integers: a pattern for texts, bounds for numbers. Numbers of 64 bits are limited to those that JSON holds exactly. */
+/** Limits of integers: a pattern for texts, bounds for numbers. A number of 64 bits is limited to the values that JSON holds exactly. */
 const integerLimits = {
   16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1, pattern: "^-?0*[0-9]{1,5}$" },
   32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1, pattern: "^-?0*[0-9]{1,10}$" },

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.1 document of one caller (`GET /api/openapi.json`; spec 1, Meta, 4): their resources, operations and fields. It is built
+ * The OpenAPI 3.1 document of one caller (`GET /api/openapi.json`; docs/reference/openapi.md): their resources, operations and fields. It is built
  * from `Access` values alone, so nothing that the caller may not know can get into it. It is served and cached elsewhere.
  */
 
@@ -129,7 +129,7 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
   )
 }
 
-/** Adds the components that a part of the document refers to, and those that these refer to. */
+/** Adds the components that a part of the document refers to, directly or through other components. */
 const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
   if (part === null || typeof part !== "object") return
   if (Array.isArray(part)) {

@@ -5,7 +5,7 @@ import { type Operation, operations } from "../access/rules.ts"
 import type { BulkOp } from "../task/task.ts"
 
 /**
- * `permissions[resource]` of the meta document (spec 1, Meta, 1): true when the operation is allowed for some record. `conditional` lists
+ * `permissions[resource]` of the meta document (docs/reference/meta.md#permissions): true when the operation is allowed for some record. `conditional` lists
  * the operations that are allowed for some records only, in the order read, create, update, delete.
  */
 export interface ResourcePermissions {

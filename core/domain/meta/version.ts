@@ -79,7 +79,7 @@ export const modelsVersion = (declared: Declared, hash: Hash): string => {
   return hash(stableText([models, rules, views, userMenu, pages, callable, sources, defaults, queue]))
 }
 
-/** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and the caller's roles. Without a caller it is the models' hash. */
+/** `X-Meta-Version` (docs/reference/meta.md#keeping-it): a hash of the models' hash and the caller's roles. Without a caller it is the models' hash. */
 export const metaVersion = (modelsHash: string, caller: Caller | null, hash: Hash): string =>
   caller === null ? modelsHash : hash(`${modelsHash} ${rolesKey(caller)}`)
 

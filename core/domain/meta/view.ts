@@ -1,5 +1,5 @@
 /**
- * Views as one caller sees them. Every reference to a field that they cannot read is taken out (spec 1, Meta, 1). Menus and pages lose
+ * Views as one caller sees them. Every reference to a field that they cannot read is taken out (docs/reference/meta.md#permissions). Menus and pages lose
  * entries that lead to something they cannot see. Nothing here grants or adds anything.
  */
 

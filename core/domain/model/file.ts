@@ -1,5 +1,5 @@
 /**
- * What a file field says once its declaration has been checked (spec 2, File field options). Everything about files works on this value; nothing
+ * What a file field says once its declaration has been checked (docs/guides/files.md). Everything about files works on this value; nothing
  * here judges a declaration or reads a file.
  */
 
@@ -20,7 +20,7 @@ export interface Variant {
 }
 
 /**
- * A file as records show it (spec 2, File value in responses). `url` is made for each answer and stands in no record that rules and hooks see;
+ * A file as records show it (docs/guides/files.md#from-upload-to-cleanup). `url` is made for each answer and stands in no record that rules and hooks see;
  * `missing`: the value is none of ours, or its provider is not configured.
  */
 export type FileValue = {
@@ -42,7 +42,7 @@ export type FileValue = {
   readonly missing?: true
 }
 
-/** What a custom processor is given (spec 2, Derived fields). */
+/** What a custom processor is given (docs/guides/files.md#images). */
 export interface ProcessedFile {
   readonly name: string
   readonly type: string
@@ -90,10 +90,10 @@ export interface FileField {
   readonly linkLifetime: number | null
 }
 
-/** 50 MB (spec 2, Limits). */
+/** 50 MB (docs/guides/files.md). */
 export const defaultMaxSize = 50_000_000
 
-/** Most files of a field that holds several: the bound of what may be declared, and where nothing is. */
+/** Most files of a field that holds several: the default, and the bound of a declaration. */
 export const mostFiles = 100
 export const defaultFiles = 20
 

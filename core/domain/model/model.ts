@@ -34,7 +34,7 @@ export interface FieldBase {
   readonly help: string | null
   /** Texts: whether it is made for several lines; null: by the length. */
   readonly multiline: boolean | null
-  /** File fields (kind `text`, and `list` for several files): what is said of their files; else null. */
+  /** The settings of file fields (kind `text`, and `list` for several files); null for other fields. */
   readonly file: FileField | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * Facets, series and histograms (spec 1, Endpoints; AIP-style custom methods): which fields and measures they accept, which buckets an answer has, and
+ * Facets, series and histograms (docs/reference/reads.md#counts-and-charts; AIP-136): which fields and measures they accept, which buckets an answer has, and
  * its JSON. Time zones are IANA names; buckets begin at local midnight, hour and so on, also across clock changes.
  */
 

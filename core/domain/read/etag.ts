@@ -1,5 +1,5 @@
 /**
- * ETags (spec 1, Write rules, 1): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
+ * ETags (docs/reference/writes.md#etags-and-preconditions; RFC 9110, 8.8.3): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
  * computed from the row itself and are the same in lists, gets, writes and batches. The database may hash the fields.
  */
 
@@ -26,7 +26,7 @@ export const isFreeText = ({ kind }: Field): boolean =>
 export const cellEnd = "\u0001"
 
 /**
- * The text whose hash stands for the cells of some fields, each of which can be told from it. Where an answer leaves fields out, a database writes the
+ * The text whose hash is the version of some cells. Different cells give different texts. Where an answer leaves fields out, a database writes the
  * same text, so it is made of what costs a database little: a free text comes after its length in bytes and a colon, any other cell before an end.
  * Of null only the colon or the end is there. Of a timestamp only what both spellings of it have in common counts.
  */

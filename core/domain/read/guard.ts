@@ -1,5 +1,5 @@
 /**
- * The scan guard's judgement (spec 1, Limits): whether a plan would read too much of a big table, and which index would help. It judges the
+ * The scan guard's judgement (docs/reference/reads.md#reads-that-are-refused): whether a plan would read too much of a big table, and which index would help. It judges the
  * planner's estimate; it never asks the database itself.
  */
 

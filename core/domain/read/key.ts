@@ -1,4 +1,4 @@
-/** Keys in URLs: parts separated by commas, each percent-encoded (spec 1, Fields, 6), to canonical cells and back. */
+/** Keys in URLs: parts separated by commas, each percent-encoded (docs/reference/resources.md#properties), to canonical cells and back. */
 
 import * as Result from "effect/Result"
 import type { FilterTree } from "../filter/tree.ts"

@@ -16,7 +16,7 @@ import type { Steps } from "./expand.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
-/** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (spec 1, Limits). */
+/** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (docs/reference/filter.md#limits). */
 export const maxQueryFilter = 10_000
 export const maxBodyFilter = maxCharacters
 
@@ -243,7 +243,7 @@ const elementError = (parameter: string, text: string): ProblemError | null => {
   return (shaped ? isOnePath(text) : !text.includes(",")) ? null : { parameter, message: "A name has no comma." }
 }
 
-/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (spec 1, Endpoints). */
+/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (docs/reference/reads.md#lists). */
 export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> => {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
     return Result.fail(problem("invalid-parameter", "The body must be a JSON object.", {

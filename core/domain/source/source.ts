@@ -1,5 +1,5 @@
 /**
- * Sources (spec 2, Source declaration): other instances whose resources an app shows, and which of them a caller is told about. The server stores
+ * Sources (docs/guides/sources.md): other instances whose resources an app shows, and which of them a caller is told about. The server stores
  * nothing of them and does not call them. The browser calls them with the person's own token.
  */
 

@@ -191,7 +191,7 @@ export class CsvReader {
   }
 }
 
-/** The separator of a table: the one that occurs most often in its first line outside of quotes. */
+/** The separator of a table: the most frequent one in its first line, outside of quotes. */
 export const guessDelimiter = (line: string): Delimiter => {
   const outside = line.replaceAll(/"[^"]*"/g, "")
   let best: Delimiter = "comma"

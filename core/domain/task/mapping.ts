@@ -17,7 +17,7 @@ import type { UploadedLine } from "./upload.ts"
 
 const plain = (name: string): string => name.toLowerCase().normalize("NFKD").replaceAll(/[^\p{L}\p{N}]/gu, "")
 
-/** Fields that an import can fill: those that the caller may send, but no files. */
+/** The fields that an import can fill: all fields that the caller may send, except files. */
 const fillable = ({ restricted }: Access): readonly Field[] =>
   restricted.fields.filter(({ file, name }) =>
     file === null && (restricted.creatable.has(name) || restricted.updatable.has(name))

@@ -14,7 +14,7 @@ export const previewSize = 5_000
 export const previewMs = 1_000
 /** Unfinished tasks of one person. */
 export const mostOpen = 5
-/** Refusals that are stored for a task, and those that its document lists. */
+/** Most stored refusals of a task, and most refusals in its document. */
 export const mostKept = 10_000
 export const mostListed = 200
 /** Refusals that one record may have. */

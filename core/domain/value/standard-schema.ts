@@ -3,7 +3,7 @@
  * stand here, so no library has to be installed.
  */
 
-/** What a validation found: the value as it is to be used, or what is wrong with it. */
+/** The result of a validation: the value to use, or its faults. */
 export type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: ReadonlyArray<SchemaIssue> }

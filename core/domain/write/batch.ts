@@ -1,5 +1,5 @@
 /**
- * From batch bodies (spec 1, Batch writes) to operations and the references between them. It checks forms only. What an operation may do is
+ * From batch bodies (docs/reference/writes.md#batches) to operations and the references between them. It checks forms only. What an operation may do is
  * decided by the pipeline of single writes.
  */
 
@@ -224,7 +224,7 @@ export const resolveData = (
   return Result.succeed(resolved ?? data)
 }
 
-/** A key: URL text (`a,b` when composite), a number, a list of parts, or a reference (spec 1, Batch writes, 1 and 2). */
+/** A key: URL text (`a,b` when composite), a number, a list of parts, or a reference (docs/reference/writes.md#batches). */
 export const resolveKey = (
   model: Model,
   references: References,

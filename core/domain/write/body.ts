@@ -181,7 +181,7 @@ const completed = (
 }
 
 /**
- * Runs the resource's validate rules on the record as it is to be written. A problem about a field the caller cannot read says only that
+ * Runs the resource's validate rules on the record before it is written. A problem about a field the caller cannot read says only that
  * the record is not valid.
  */
 export const validateRecord = (access: Access, record: WireRecord): Result.Result<void, Problem> => {

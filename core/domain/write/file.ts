@@ -1,5 +1,5 @@
 /**
- * Values of file fields in bodies (spec 2, Upload, 5): a ticket, null, the stored uri unchanged, or an https URL where the field takes one; of a field that
+ * Values of file fields in bodies (docs/guides/files.md#what-a-write-takes): a ticket, null, the stored uri unchanged, or an https URL where the field takes one; of a field that
  * holds several, a list of these. What the stored record has to say is asked later (`settleFiles`). It opens no ticket itself and looks at no storage.
  */
 

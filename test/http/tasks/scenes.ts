@@ -3,7 +3,7 @@
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect } from "vitest"
 import { makeTaskStore, taskSchema } from "../../../adapters/postgres/tasks.ts"
-import { makeFoundation } from "../../../composition/create-admin.ts"
+import { makeFoundation } from "../../../composition/foundation.ts"
 import { defineConfig, defineResource, defineRoles, f, where } from "../../../composition/index.ts"
 import { taskingOn } from "../../../composition/tasks.ts"
 import type { TaskParts } from "../../../core/app/task/parts.ts"

@@ -1,4 +1,4 @@
-/** `:batchWrite` over HTTP (spec 1, Batch writes): forms, references, order, errors that name their operation, and groups nobody can tell apart. */
+/** `:batchWrite` over HTTP (docs/reference/writes.md#batches): forms, references, order, errors that name their operation, and groups nobody can tell apart. */
 
 import { describe, expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/declare/config.ts"

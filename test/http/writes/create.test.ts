@@ -1,4 +1,4 @@
-/** Creates over HTTP: defaults, own rows, tenants, and every way in which a body can be wrong (spec 1, Write pipeline and Write rules). */
+/** Creates over HTTP: defaults, own rows, tenants, and every way in which a body can be wrong (docs/reference/writes.md#order-of-checks). */
 
 import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/declare/config.ts"

@@ -1,4 +1,4 @@
-/** DELETE and `:undelete` over HTTP (spec 1, States and transitions): soft and hard, preconditions, rules, and what comes back. */
+/** DELETE and `:undelete` over HTTP (docs/reference/writes.md#the-four-writes): soft and hard, preconditions, rules, and what comes back. */
 
 import { expect, it } from "vitest"
 import type { Change } from "../../../core/domain/declare/config.ts"

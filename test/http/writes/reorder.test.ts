@@ -1,4 +1,4 @@
-/** `reorder` of a batch over HTTP (spec 1, Batch writes, 3): final order, ETags, rules, and every way past a unique index. */
+/** `reorder` of a batch over HTTP (docs/reference/writes.md#reorder): final order, ETags, rules, and every way past a unique index. */
 
 import { expect, it, vi } from "vitest"
 import type { Change } from "../../../core/domain/declare/config.ts"

@@ -1,0 +1,48 @@
+/** What the use cases stand on, from the ports. */
+
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Detector } from "../../core/ports/detector.ts"
+import { Images } from "../../core/ports/images.ts"
+import { Records } from "../../core/ports/records.ts"
+import { Seal } from "../../core/ports/seal.ts"
+import { Signer } from "../../core/ports/signer.ts"
+import { Storage } from "../../core/ports/storage.ts"
+import { Bell } from "../bell.ts"
+import { Deployment } from "../deployment.ts"
+import { makeFiles, usualFileSettings } from "../files.ts"
+import { fileReport, type Foundation, foundationOn } from "../foundation.ts"
+import { filesSecretOf } from "./storage.ts"
+
+/** What the use cases stand on, without the checks of records that stand on it themselves. */
+export class Ground extends Context.Service<Ground, Foundation>()("resource-admin/Ground") {}
+
+/** What the use cases stand on. */
+export class Uses extends Context.Service<Uses, Foundation>()("resource-admin/Uses") {}
+
+export const ground = Layer.effect(
+  Ground,
+  Effect.gen(function*() {
+    const told = yield* Deployment
+    const { changed } = yield* Bell
+    const { compiled, files, fileSettings = usualFileSettings(), log, namesOf } = told
+    const images = yield* Effect.serviceOption(Images)
+    return foundationOn({
+      compiled,
+      records: yield* Records,
+      seal: yield* Seal,
+      namesOf,
+      log,
+      changed,
+      files: makeFiles(compiled, fileSettings, filesSecretOf(told), fileReport(log), {
+        storages: yield* Storage,
+        detector: yield* Detector,
+        signer: yield* Signer,
+        ...(Option.isNone(images) ? {} : { images: images.value }),
+        ...(files?.now === undefined ? {} : { now: files.now })
+      })
+    })
+  })
+)

@@ -1,0 +1,45 @@
+/** Whether the service may be sent traffic: whether its databases answer. */
+
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { Readiness } from "../adapters/http/health.ts"
+import { outageOf, outageProblem } from "../core/domain/outage.ts"
+import { problem } from "../core/domain/problem.ts"
+import type { Problem } from "../core/domain/problem.ts"
+import type { RecordsService } from "../core/ports/records.ts"
+
+/** The accounts cannot be read now. */
+export const noAccounts = (): Problem =>
+  problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+
+/** Milliseconds that an answer about readiness stands. */
+const readyMs = 250
+
+/** Whether the databases answer. They are asked once for everybody who wants to know at the same time, as anybody may ask. */
+export const makeReadiness = (
+  ping: RecordsService["ping"],
+  accounts: Effect.Effect<boolean> = Effect.succeed(true)
+): Effect.Effect<Readiness> => {
+  const records = Effect.matchCause(ping, {
+    onFailure: (cause): Readiness => {
+      const outage = outageOf(Cause.squash(cause))
+      return outage === null ? false : outageProblem(outage)
+    },
+    onSuccess: (takes): Readiness => takes === "writes" || "read-only"
+  })
+  const asked = Effect.map(
+    Effect.all([records, accounts], { concurrency: 2 }),
+    ([first, second]): Readiness => (first === true || first === "read-only") && !second ? noAccounts() : first
+  )
+  let answer: Promise<Readiness> | undefined
+  let until = Number.POSITIVE_INFINITY
+  return Effect.promise(() => {
+    if (answer === undefined || performance.now() > until) {
+      until = Number.POSITIVE_INFINITY
+      answer = Effect.runPromise(asked).finally(() => {
+        until = performance.now() + readyMs
+      })
+    }
+    return answer
+  })
+}
