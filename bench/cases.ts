@@ -41,6 +41,7 @@ export const cases = {
   groups: "groups by two fields over 90 days, with sums, averages and a condition",
   search: "search for a word, newest first",
   seek: "50 rows at row 900,000 of 1,000,000",
+  expand: "50 users, each with the newest 10 orders",
   patch: "PATCH with If-Match",
   create: "create",
   batch: "batch of 100 creates"
@@ -104,6 +105,11 @@ export class State {
     if (cheap) return (4_096 + this.below(61_440)).toString(16)
     const most = this.world.orders >= 1_000_000 ? 2_000 : 20
     return `${words[this.below(8)]}-${this.below(most)}`
+  }
+
+  /** One of the ten tenants. */
+  tenant(): number {
+    return 1 + this.below(10)
   }
 
   row(cheap: boolean): number {
@@ -234,6 +240,11 @@ export const serviceDialect: Dialect = (() => {
             state,
             `/orders:seek?${query({ position: state.row(cheap), order_by: order, page_size: 50 })}`
           )
+        case "expand": {
+          const own = `tenant_id = ${state.tenant()}`
+          const expand = `orders(filter: "${own}", order_by: "${order}", page_size: 10)`
+          return get(state, `/users?${query({ filter: own, page_size: 50, expand })}`)
+        }
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
@@ -304,6 +315,8 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
           return get(state, `/orders/search?${query({ q: state.word(cheap) })}`)
         case "seek":
           return get(state, `/orders/seek?${query({ position: state.row(cheap) })}`)
+        case "expand":
+          return get(state, `/users?${query({ tenant: state.tenant() })}`)
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })

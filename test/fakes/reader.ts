@@ -11,7 +11,7 @@ import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { hashedText } from "../../core/domain/read/etag.ts"
-import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
+import type { PagePlan, PageShape, RelatedPlan } from "../../core/domain/read/plan.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
@@ -96,6 +96,34 @@ export const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => 
   return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
+/** The rows of values, by the letter of the plan. */
+export const relatedOf = ({ bindings, how, keys, shape, to }: RelatedPlan, rows: readonly Row[]): readonly Row[] => {
+  const { order } = shape
+  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+  const found = rows.filter((row) => passesTree(shape.where, row, bindings))
+    .sort((a, b) => compareKeys(order, place(a), place(b)))
+  const of = (key: string): readonly Row[] =>
+    found.filter((row) => {
+      const cell = cellOf(row, to)
+      return cell !== null && compareCells(to, cell, key) === 0
+    })
+  if (how.of === "counts") return keys.map((key, i) => [String(i), String(of(key).length)])
+  if (how.of === "each") {
+    return keys.flatMap((key, i) =>
+      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, shape, bindings), String(i)])
+    )
+  }
+  const answers: Row[] = []
+  let parents: ReadonlyArray<readonly [owner: string, key: string]> = keys.map((key, i) => [String(i), key])
+  for (let level = 1; level <= how.depth && parents.length > 0; level++) {
+    const here = parents.flatMap(([owner, key]) => of(key).map((row) => ({ owner, row })))
+      .sort((a, b) => compareKeys(order, place(a.row), place(b.row)))
+    answers.push(...here.map(({ owner, row }) => [...pageRow(row, shape, bindings), owner, String(level)]))
+    parents = [...new Set(here.flatMap(({ row }) => cellOf(row, how.from) ?? []))].map((cell) => [cell, cell])
+  }
+  return answers.slice(0, shape.limit)
+}
+
 export const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + rowBytes(row), 0)
 
 /** The rows of a page that have at most so many bytes, and one in any case. */
@@ -124,6 +152,11 @@ export const makeReader = (
     page: (plan) =>
       Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
         const rows = pageOf(plan, read(plan.shape.model))
+        return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
+      }),
+    related: (plan) =>
+      Effect.flatMap(ready("related", [plan.shape.where, ...plan.shape.checks]), () => {
+        const rows = relatedOf(plan, read(plan.shape.model))
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),
     count: (plan) =>

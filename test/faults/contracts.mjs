@@ -2,6 +2,13 @@
 
 export const faults = [
   {
+    rule: "records: below a row of a tree that does not pass nothing is found",
+    file: "adapters/postgres/compile-related.ts",
+    old: "from r join ${table} t on ${near} = r.f${visible}`",
+    new: "from r join ${table} t on ${near} = r.f`",
+    tests: ["test/contracts/records.test.ts"]
+  },
+  {
     rule: "records: PostgreSQL ignores must (insert and update)",
     file: "adapters/postgres/transaction.ts",
     old: "must: this.#session.alone ? must ?? null : null }",

@@ -1,6 +1,35 @@
 // Faults in the core: what may be read and written, by whom, under which version, and what leaves the service. See scripts/faults.mjs.
 
 export const faults = [
+  // relations
+  {
+    rule: "a hidden field of a related record is an unknown one",
+    file: "core/app/read/expand-plan.ts",
+    old: "    if (restricted.byName.has(name)) continue\n",
+    new: "    if (target.model.byName.has(name)) continue\n",
+    tests: ["test/http/reads/expand-shapes.test.ts"]
+  },
+  {
+    rule: "a text of a shape names what the caller sees of the target",
+    file: "core/app/read/expand-plan.ts",
+    old: "  const order = yield* Result.mapError(checkOrder(restricted, orderText)",
+    new: "  const order = yield* Result.mapError(checkOrder({ ...restricted, names: target.model.byName }, orderText)",
+    tests: ["test/http/reads/expand-shapes.test.ts"]
+  },
+  {
+    rule: "a page of each of several values is judged as if it did not end early",
+    file: "core/app/ground/guard.ts",
+    old: "plan.how.of === \"each\" ? { ...plan, how: { of: \"counts\" } } : plan",
+    new: "plan.how.of === \"each\" ? plan : plan",
+    tests: ["test/http/reads/guard.test.ts"]
+  },
+  {
+    rule: "pages of related records are bounded before they are read",
+    file: "core/app/read/expand.ts",
+    old: "  if (values.length * limit > maxRelated) {",
+    new: "  if (values.length > maxRelated) {",
+    tests: ["test/http/reads/expand-shapes.test.ts"]
+  },
   // access
   {
     rule: "a rule that answers nothing denies",

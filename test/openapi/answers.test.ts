@@ -216,7 +216,14 @@ describe("what the shop answers", () => {
   })
 
   it("is described: records of every kind, expanded", async () => {
-    for (const path of ["orders?expand=customer.account,lines", "lines?expand=order", "meta", "tags", "feedback"]) {
+    const shaped = [
+      "customer(fields:'name').account",
+      "lines(page_size:1,order_by:'sku')",
+      "lines(count)",
+      "lines(fields:'sku,order.id')"
+    ].map((expand) => `orders?expand=${encodeURIComponent(expand)}`)
+    const plain = ["orders?expand=customer.account,lines", "lines?expand=order", "meta", "tags", "feedback"]
+    for (const path of [...plain, ...shaped, "orders?fields=id,customer.name,customer.account.id"]) {
       await ask(200, callers.admin, "GET", `/api/v1/${path}`)
     }
     await ask(

@@ -85,7 +85,12 @@ onStage("files through the client", (stage) => {
       photo: { ...at("_/a.png"), variants, placeholder: null },
       gone: { uri: "old:_/a", missing: true },
       json,
-      expand: { parent: { scan: at("t/b.pdf") }, lines: [{ scan: at("t/c.pdf") }] }
+      expand: {
+        parent: { scan: at("t/b.pdf") },
+        lines: [{ scan: at("t/c.pdf") }],
+        page: { items: [{ scan: at("t/d.pdf") }], more: true },
+        number: { count: 3 }
+      }
     })).toEqual({
       pages: [moved("t/a.pdf"), foreign, null, "text", [at("t/n.pdf")]],
       photo: {
@@ -95,7 +100,12 @@ onStage("files through the client", (stage) => {
       },
       gone: { uri: "old:_/a", missing: true },
       json,
-      expand: { parent: { scan: moved("t/b.pdf") }, lines: [{ scan: moved("t/c.pdf") }] }
+      expand: {
+        parent: { scan: moved("t/b.pdf") },
+        lines: [{ scan: moved("t/c.pdf") }],
+        page: { items: [{ scan: moved("t/d.pdf") }], more: true },
+        number: { count: 3 }
+      }
     })
     expect(() => present("<html>")).toThrow("The answer is not the service's.")
   })

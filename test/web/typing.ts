@@ -47,6 +47,28 @@ export const relations = async (client: Client<Shop>) => {
   const order = await orders.get("1", { expand: ["customer", "lines", "lines.product"] })
   same<NonNullable<NonNullable<typeof order.expand>["customer"]>["city"], string>(true)
   same<NonNullable<NonNullable<typeof order.expand>["lines"]>[number]["quantity"], number>(true)
+  const shaped = await orders.get("1", {
+    fields: ["id", "customer.city"],
+    expand: ["lines(page_size: 3, order_by: \"quantity\").product(fields: \"name\")"]
+  })
+  same<NonNullable<NonNullable<typeof shaped.expand>["lines"]>["items"][number]["quantity"], number>(true)
+  same<NonNullable<NonNullable<typeof shaped.expand>["lines"]>["more"], boolean>(true)
+  void shaped.id
+  // @ts-expect-error only the fields that were asked for
+  void shaped.total
+  const counted = await orders.list({ expand: ["lines(count)", "customer(fields: \"city\")"] })
+  same<NonNullable<NonNullable<typeof counted.items[number]["expand"]>["lines"]>["count"], number>(true)
+  const filtered = await orders.list({ expand: ["lines(filter: \"quantity > 1\")"] })
+  same<NonNullable<NonNullable<typeof filtered.items[number]["expand"]>["lines"]>[number]["quantity"], number>(true)
+  const deep = await client.resource("customers").get("1", { expand: ["orders.lines(count)"] })
+  same<
+    NonNullable<NonNullable<NonNullable<typeof deep.expand>["orders"]>[number]["expand"]>["lines"],
+    { readonly count: number } | undefined
+  >(true)
+  // @ts-expect-error there is no such relation
+  await orders.get("1", { expand: ["nope(count)"] })
+  // @ts-expect-error nor a path through it
+  await orders.get("1", { fields: ["nope.city"] })
   const customer = await client.resource("customers").get("1", { expand: ["orders.owner"] })
   void customer.expand?.orders?.[0]?.total
   // @ts-expect-error The way is called customer.

@@ -102,7 +102,15 @@ export const presenter = (system: string): <T>(record: T) => T => {
     if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
     return eachOf(record, (value, name) =>
       name === "expand" && isObject(value)
-        ? eachOf(value, (each) => Array.isArray(each) ? each.map(present) : each === null ? null : present(each))
+        ? eachOf(value, (each) =>
+          Array.isArray(each)
+            ? each.map(present)
+            // A page of records, which has no version.
+            : isObject(each) && !each["etag"] && Array.isArray(each["items"])
+            ? { ...each, items: each["items"].map(present) }
+            : each === null
+            ? null
+            : present(each))
         : Array.isArray(value)
         ? value.map(presentOwn)
         : presentOwn(value)) as T

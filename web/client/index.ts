@@ -59,6 +59,7 @@ export type { TokenSource } from "./token.ts"
 export type {
   CreateIn,
   ExpandIn,
+  FieldIn,
   FieldOf,
   FileFieldOf,
   FilterIn,

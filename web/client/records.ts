@@ -11,6 +11,7 @@ import type { Answer, Call, CallOptions, QueryValue } from "./request.ts"
 import type {
   CreateIn,
   ExpandIn,
+  FieldIn,
   FieldOf,
   FileFieldOf,
   FilterIn,
@@ -25,18 +26,27 @@ import type {
 import type { WatchEvent, WatchOptions } from "./watch.ts"
 
 /** Which fields and related records the answer has. */
-export interface Selection<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name>> {
-  /** Fields of the records. Default: all that the caller may read. `etag` is always included. */
+export interface Selection<
+  C,
+  Name extends ResourceName<C>,
+  Field extends FieldIn<C, Name>,
+  Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+> {
+  /** Fields of the records, and paths to fields of related ones. Default: all that the caller may read. `etag` is always included. */
   readonly fields?: readonly Field[]
-  readonly expand?: readonly ExpandIn<C, Name>[]
+  /** Relations to follow, each with a shape if wanted: `"lines(page_size: 3).product"`. */
+  readonly expand?: readonly Path[]
   /** Includes deleted records. For resources with soft delete only. */
   readonly show_deleted?: boolean
 }
 
 /** The parameters of a list. */
-export interface ListQuery<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>>
-  extends Selection<C, Name, Field>
-{
+export interface ListQuery<
+  C,
+  Name extends ResourceName<C>,
+  Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+  Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+> extends Selection<C, Name, Field, Path> {
   readonly filter?: FilterIn<C, Name> | null
   /** An order such as `"total desc"`, or a list of them. The key is added at the end. */
   readonly order_by?: SortIn<C, Name> | readonly SortIn<C, Name>[]
@@ -201,26 +211,35 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   /** Builds a filter from the fields, for later use. */
   readonly where: (build: (fields: ScopeOf<C, Name>) => Filter<Name>) => Filter<Name>
   /** A page of records, and all pages after it. Long filters and tokens are sent as a `:search`. */
-  readonly list: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
-    query?: ListQuery<C, Name, Field>,
+  readonly list: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
+    query?: ListQuery<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Listing<RecordIn<C, Name, Field>>
+  ) => Listing<RecordIn<C, Name, Field, Path>>
   /** The same by `POST …:search`, so that the filter appears in no log of addresses. */
-  readonly search: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
-    query?: ListQuery<C, Name, Field>,
+  readonly search: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
+    query?: ListQuery<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Listing<RecordIn<C, Name, Field>>
+  ) => Listing<RecordIn<C, Name, Field, Path>>
   /** The page that begins at a row number, from 0. Beyond the end: the last page. */
-  readonly seek: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  readonly seek: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
     position: number,
-    query?: Omit<ListQuery<C, Name, Field>, "page_token" | "count">,
+    query?: Omit<ListQuery<C, Name, Field, Path>, "page_token" | "count">,
     options?: CallOptions
-  ) => Promise<SeekPage<RecordIn<C, Name, Field>>>
-  readonly get: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  ) => Promise<SeekPage<RecordIn<C, Name, Field, Path>>>
+  readonly get: <Field extends FieldIn<C, Name> = FieldOf<C, Name>, Path extends ExpandIn<C, Name> = ExpandIn<C, Name>>(
     key: KeyOf<C, Name>,
-    query?: Selection<C, Name, Field>,
+    query?: Selection<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Promise<RecordIn<C, Name, Field>>
+  ) => Promise<RecordIn<C, Name, Field, Path>>
   /** The record if its version differs from this one, else null. */
   readonly getIfChanged: (
     key: KeyOf<C, Name>,

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { leftOut } from "../../domain/read/item.ts"
+import { itemWith, leftOut } from "../../domain/read/item.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import { byteLength } from "../../domain/value/bytes.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -19,8 +19,9 @@ import type { Warning } from "../ground/guard.ts"
 import { answerTooLarge } from "../ground/refusal.ts"
 import { during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
+import type { Expansion } from "./expand-plan.ts"
 import { expandRows, turnChars } from "./expand.ts"
-import type { Expanded, Expansion } from "./expand.ts"
+import type { Expanded } from "./expand.ts"
 
 /** A page that was read. */
 export interface Page {
@@ -70,8 +71,7 @@ const writePage = (
     const end = Math.min(most, chars + turnChars)
     while (texts.length < rows.length && chars <= end) {
       const i = backward ? rows.length - 1 - texts.length : texts.length
-      const text = shape.write(rows[i]!, bindings).open +
-        (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`)
+      const text = itemWith(shape.write(rows[i]!, bindings).open, expanded?.membersOf(i) ?? null)
       texts.push(text)
       chars += text.length + 1
     }

@@ -8,14 +8,14 @@ import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
+import { maxExpandCharacters, maxExpandDepth, maxRelations } from "../read/expand.ts"
 import {
   defaultPageSize,
   delimiters,
   formulaModes,
   maxBodyFilter,
   maxPageSize,
-  maxQueryFilter,
-  maxRelations
+  maxQueryFilter
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
@@ -89,10 +89,10 @@ const orderText = (subject: Subject): string | null => {
   return names === "" ? null : `Names separated by commas, each with \` desc\` if wanted (AIP-132). Fields: ${names}.`
 }
 
-const maxExpandDepth = 2
+const listedDepth = 2
 
-/** Paths that `expand` takes: relations, and relations of their targets. */
-const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDepth): readonly string[] =>
+/** The shortest of the paths that `expand` takes: relations, and relations of their targets. There are too many to list all. */
+const expandPaths = (subject: Subject, subjects: Subjects, depth = listedDepth): readonly string[] =>
   subject.relations.flatMap((relation) => {
     const target = subjects.get(relation.target)
     const below = target === undefined || depth === 1 ? [] : expandPaths(target, subjects, depth - 1)
@@ -101,11 +101,33 @@ const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDept
 
 export const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
 
-/** The names that `expand` takes, or null when there are none. */
+/** The relations that `expand` names, or null when there are none. */
 export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
   const maker = subject.maker === null ? [] : [subject.maker.name]
   const paths = [...new Set([...expandPaths(subject, subjects), ...maker])]
   return paths.length === 0 ? null : { type: "string", enum: paths }
+}
+
+const shapes = "`fields`, `filter` and `order_by` as quoted texts, `page_size`, `count`, `depth`"
+
+/** The elements of `expand`: a relation that the document lists, or a path with shapes. */
+const expandSchema = (subject: Subject): Doc => ({
+  anyOf: [ref("schemas", `${name(subject)}.Relation`), {
+    type: "string",
+    description: `A path of up to ${maxExpandDepth} relations. Each may have a shape: ${shapes}.`,
+    maxLength: maxExpandCharacters,
+    pattern: "[.(]"
+  }]
+})
+
+/** A name of `fields`: a field, or a path to one of a related record. */
+const fieldSchema = (subject: Subject): Doc => {
+  const field = ref("schemas", `${name(subject)}.Field`)
+  return subject.relations.length === 0
+    ? field
+    : {
+      anyOf: [field, { type: "string", description: "A field of a related record.", pattern: "^[^,.]+(\\.[^,.]+)+$" }]
+    }
 }
 
 /** What the reading routes take, each as description and schema. A parameter that this caller has no use for is absent. */
@@ -120,13 +142,18 @@ const readInputs = (subject: Subject, filterLimit: number) => {
     ...(subject.access.restricted.fields.length === 0 ? {} : {
       fields: {
         description: "Fields of the answer; all when left out.",
-        schema: names(ref("schemas", `${name(subject)}.Field`))
+        schema: names(fieldSchema(subject))
       }
     }),
     ...(subject.relations.length === 0 && subject.maker === null ? {} : {
       expand: {
         description: "Relations to follow; their records stand in `expand`.",
-        schema: names(ref("schemas", `${name(subject)}.Relation`), { maxItems: maxRelations })
+        schema: names(
+          subject.relations.length === 0
+            ? ref("schemas", `${name(subject)}.Relation`)
+            : expandSchema(subject),
+          { maxItems: maxRelations }
+        )
       }
     })
   } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }

@@ -250,7 +250,8 @@ const valuesFor = (
 ): readonly string[] => {
   const { schema } = parameter
   if (schema.type === "array") {
-    const items = doc.components.schemas[(schema as { items: { $ref: string } }).items.$ref.split("/").at(-1)!]!
+    const listed = (schema as { items: { $ref?: string; anyOf?: readonly { $ref: string }[] } }).items
+    const items = doc.components.schemas[(listed.$ref ?? listed.anyOf![0]!.$ref).split("/").at(-1)!]!
     return [(items.enum ?? items.examples as readonly string[]).join(",")]
   }
   if (schema.enum !== undefined) return schema.enum

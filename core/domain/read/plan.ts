@@ -45,6 +45,26 @@ export interface PagePlan {
   readonly counted?: number
 }
 
+/**
+ * The rows that belong to each of several values: those whose field `to` equals it. Values are cells of a field of the same kind, each once.
+ *
+ * `each`: the first `shape.limit` rows of each value, in the shape's order; rows of one value come in order, values in any. The cells of a row are
+ * followed by its value's place among `keys` · `counts`: rows `[place, count]`, one a value · `tree`: rows whose `to` equals a value are on level 1, and
+ * those whose `to` equals the field `from` of a row on one level are on the next, down to `depth`. Rows come by levels, then in the shape's order, at
+ * most `shape.limit` of all; where there are more, they may be any of them. The cells of a row are followed by what it belongs to (the place of a value on level 1, else the cell of `from`) and
+ * its level. A row that is met on several levels, or below several cells, comes once for each.
+ */
+export interface RelatedPlan {
+  readonly shape: PageShape
+  readonly to: Field
+  readonly keys: readonly string[]
+  readonly how:
+    | { readonly of: "each" }
+    | { readonly of: "counts" }
+    | { readonly of: "tree"; readonly from: Field; readonly depth: number }
+  readonly bindings: Bindings
+}
+
 /** Counts rows that pass. Stops at `cap` when given; the answer is then `cap`. */
 export interface CountPlan {
   readonly model: Model

@@ -81,3 +81,16 @@ it("says where a condition of groups that is too long fits", () => {
   ])
   expect(Result.isSuccess(groupsBodyRequest({ having }))).toBe(true)
 })
+
+it("reads each element of a search's expand by itself", () => {
+  const errors = (expand: readonly string[]) => {
+    const read = searchRequest({ expand })
+    return Result.isSuccess(read) ? [...read.success.expand.keys()] : read.failure.members.errors
+  }
+  expect(errors(["a(fields: \"x,y\")", "b"])).toEqual(["a", "b"])
+  expect(errors(["a,b"])).toEqual([{ parameter: "expand", message: "A name has no comma." }])
+  expect(errors(["a(count),b"])).toEqual([{ parameter: "expand", message: "A name has no comma." }])
+  expect(errors(["a", " "])).toEqual([{ parameter: "expand", message: "A name is empty." }])
+  const message = "The text of filter has no closing quote."
+  expect(errors(["a(filter: \"x", "y\")"])).toEqual([{ parameter: "expand", message, span: { start: 10, end: 12 } }])
+})

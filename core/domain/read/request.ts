@@ -11,6 +11,8 @@ import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { isOnePath, namesIn, noSteps, readExpand } from "./expand.ts"
+import type { Steps } from "./expand.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
@@ -29,11 +31,12 @@ export interface ListRequest {
   readonly orderBy: string
   readonly pageSize: number
   readonly pageToken: string
-  /** Names asked for, or null: all readable fields. */
+  /** Names asked for and paths through relations, or null: all readable fields. */
   readonly fields: readonly string[] | null
   readonly exactCount: boolean
   readonly showDeleted: boolean
-  readonly expand: readonly string[]
+  /** The relations to follow, those on the paths of `fields` included. */
+  readonly expand: Steps
   /** `:seek` only: the 0-based row number. */
   readonly position: string
 }
@@ -59,7 +62,8 @@ export interface ExportRequest {
 export interface GetRequest {
   readonly fields: readonly string[] | null
   readonly showDeleted: boolean
-  readonly expand: readonly string[]
+  /** The relations to follow, those on the paths of `fields` included. */
+  readonly expand: Steps
 }
 
 /** Parameters of `:facets`. */
@@ -172,10 +176,20 @@ class Parameters {
   names(name: string): readonly string[] | null {
     const text = this.values.get(name)
     if (text === undefined || text.trim() === "") return null
-    const names = [...new Set(text.split(",").map((part) => part.trim()))]
-    if (names.includes("")) this.refuse(name, "The parameter must be a comma-separated list of names.")
-    if (names.length > 200) this.refuse(name, "The parameter names too many fields (200 at most).")
+    const names = namesIn(text)
+    if (names === null) this.refuse(name, "The parameter must be a comma-separated list of names.")
+    else if (names.length > 200) this.refuse(name, "The parameter names too many fields (200 at most).")
     return names
+  }
+
+  /** `expand`, and the paths among the names of `fields`. */
+  steps(fields: readonly string[] | null): Steps {
+    const text = this.text("expand")
+    if (text === "" && fields === null) return noSteps
+    const read = readExpand(text, fields ?? [])
+    if (Result.isSuccess(read)) return read.success
+    this.errors.push(read.failure)
+    return noSteps
   }
 
   /** A filter, or a text in the same language under another name. `body`: where longer ones fit. */
@@ -214,15 +228,16 @@ const readList = (parameters: Parameters, filterLimit: number): Result.Result<Li
   const filter = parameters.filter(filterLimit)
   const count = parameters.values.get("count")
   if (count !== undefined && count !== "exact") parameters.refuse("count", "The parameter must be exact.")
+  const fields = parameters.names("fields")
   return parameters.done({
     filter,
     orderBy: parameters.text("order_by"),
     pageSize: parameters.integer("page_size", defaultPageSize, 0, maxPageSize),
     pageToken: parameters.text("page_token"),
-    fields: parameters.names("fields"),
+    fields,
     exactCount: count === "exact",
     showDeleted: parameters.boolean("show_deleted"),
-    expand: parameters.names("expand") ?? [],
+    expand: parameters.steps(fields),
     position: ""
   })
 }
@@ -238,6 +253,15 @@ const searchTypes: MemberTypes = {
   show_deleted: "true or false",
   fields: "a list of names",
   expand: "a list of names"
+}
+
+/** What is wrong with an element of a list of names, which is read by itself: no text of one may end in the next. */
+const elementError = (parameter: string, text: string): ProblemError | null => {
+  if (text.trim() === "") return { parameter, message: "A name is empty." }
+  const shaped = parameter === "expand" && text.includes("(")
+  const read = shaped ? readExpand(text, []) : null
+  if (read !== null && Result.isFailure(read)) return read.failure
+  return (shaped ? isOnePath(text) : !text.includes(",")) ? null : { parameter, message: "A name has no comma." }
 }
 
 /** The parameters of a body: the members of a JSON object. */
@@ -257,9 +281,9 @@ const bodyParameters = (
     if (value === null && names.includes(name)) continue
     const type = Object.hasOwn(types, name) ? types[name] : undefined
     if (Array.isArray(value) && type === "a list of names" && value.every((v) => typeof v === "string")) {
-      if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
-      else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })
-      pairs.push([name, value.join(",")])
+      const listed = (value as readonly string[]).flatMap((text) => elementError(name, text) ?? [])
+      if (listed.length > 0) wrong.push(listed[0]!)
+      else pairs.push([name, value.join(",")])
     } else if (typeof value === "string" && type === undefined) pairs.push([name, value])
     else if (typeof value === "number" && type === "a number") pairs.push([name, plainText(value)])
     else if (typeof value === "boolean" && type === "true or false") pairs.push([name, String(value)])
@@ -333,14 +357,15 @@ export const exportRequest = (query: Pairs): Result.Result<ExportRequest, Proble
 export const getRequest = (query: Pairs): Result.Result<GetRequest, Problem> => {
   if (query.length === 0) return Result.succeed(plainGet)
   const parameters = new Parameters(query, ["fields", "show_deleted", "expand"])
+  const fields = parameters.names("fields")
   return parameters.done({
-    fields: parameters.names("fields"),
+    fields,
     showDeleted: parameters.boolean("show_deleted"),
-    expand: parameters.names("expand") ?? []
+    expand: parameters.steps(fields)
   })
 }
 
-const plainGet: GetRequest = { fields: null, showDeleted: false, expand: [] }
+const plainGet: GetRequest = { fields: null, showDeleted: false, expand: noSteps }
 
 export const facetsRequest = (query: Pairs): Result.Result<FacetsRequest, Problem> => {
   const parameters = new Parameters(query, ["field", "filter", "limit", "measure", "show_deleted"])
