@@ -38,8 +38,10 @@ export const cases = {
   own: "the same list as a role with a row filter and hidden fields",
   facets: "facets of a field over 2 % of the rows",
   series: "series by day over 90 days",
+  groups: "groups by two fields over 90 days, with sums, averages and a condition",
   search: "search for a word, newest first",
   seek: "50 rows at row 900,000 of 1,000,000",
+  expand: "50 users, each with the newest 10 orders",
   patch: "PATCH with If-Match",
   create: "create",
   batch: "batch of 100 creates"
@@ -55,6 +57,7 @@ export const cheaper: { readonly [kind in Case]?: string } = {
   count: "of a status that fewer orders have",
   facets: "of half a day",
   series: "over a week",
+  groups: "over a week",
   search: "for four digits of a gate",
   seek: "to one of the first 100 rows",
   batch: "of ten creates"
@@ -102,6 +105,11 @@ export class State {
     if (cheap) return (4_096 + this.below(61_440)).toString(16)
     const most = this.world.orders >= 1_000_000 ? 2_000 : 20
     return `${words[this.below(8)]}-${this.below(most)}`
+  }
+
+  /** One of the ten tenants. */
+  tenant(): number {
+    return 1 + this.below(10)
   }
 
   row(cheap: boolean): number {
@@ -208,6 +216,19 @@ export const serviceDialect: Dialect = (() => {
               })
             }`
           )
+        case "groups":
+          return get(
+            state,
+            `/orders:aggregate?${
+              query({
+                group_by: "currency,status",
+                measures: "count,sum(total),avg(total)",
+                having: "sum(total) > 1000",
+                order_by: "sum(total) desc",
+                filter: `created_at >= "${seriesStart(cheap)}" AND created_at < "${seriesEnd}"`
+              })
+            }`
+          )
         case "search":
           return send(state, "POST", "/orders:search", {
             filter: `search('${state.word(cheap)}')`,
@@ -219,6 +240,11 @@ export const serviceDialect: Dialect = (() => {
             state,
             `/orders:seek?${query({ position: state.row(cheap), order_by: order, page_size: 50 })}`
           )
+        case "expand": {
+          const own = `tenant_id = ${state.tenant()}`
+          const expand = `orders(filter: "${own}", order_by: "${order}", page_size: 10)`
+          return get(state, `/users?${query({ filter: own, page_size: 50, expand })}`)
+        }
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
@@ -283,10 +309,14 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
           return get(state, `/orders/facets?${query({ from: facetsStart(cheap) })}`)
         case "series":
           return get(state, `/orders/series?${query({ from: seriesStart(cheap), to: seriesEnd })}`)
+        case "groups":
+          return get(state, `/orders/groups?${query({ from: seriesStart(cheap), to: seriesEnd, least: 1000 })}`)
         case "search":
           return get(state, `/orders/search?${query({ q: state.word(cheap) })}`)
         case "seek":
           return get(state, `/orders/seek?${query({ position: state.row(cheap) })}`)
+        case "expand":
+          return get(state, `/users?${query({ tenant: state.tenant() })}`)
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })

@@ -53,11 +53,18 @@ const statements = {
   seek:
     `select ${columns} from orders join (select id from orders where ${live} order by created_at desc, id desc offset $1 limit 51) p using (id) ${page}`,
   search: `select ${columns} from orders where ${live} and note ilike $1 ${page}`,
+  users: `select id, tenant_id from users where tenant_id = $1 order by id limit 51`,
+  newest:
+    `select u.id as "user", t.* from unnest($2::uuid[]) u(id) cross join lateral (select ${columns} from orders where ${live} and owner_id = u.id and tenant_id = $1 ${
+      page.replace("51", "11")
+    }) t`,
   count: `select count(*) n from orders where ${filtered}`,
   facets:
     `select status as value, count(*) n from orders where ${live} and created_at >= $1 group by 1 order by 2 desc limit 50`,
   series:
     `select date_trunc('day', created_at, 'UTC') as start, count(*) n from orders where ${live} and created_at >= $1 and created_at < $2 group by 1 order by 1`,
+  groups:
+    `select currency, status, count(*) n, sum(total) sum, avg(total) avg from orders where ${live} and created_at >= $1 and created_at < $2 group by 1, 2 having sum(total) > $3 order by 4 desc, 1, 2 limit 51`,
   lock: `select ${columns} from orders where id = $1 and ${live} for update`,
   update: `update orders set note = $2, updated_at = clock_timestamp() where id = $1 returning ${columns}`,
   insert: `insert into orders (tenant_id, owner_id, customer_id, status, total, currency, note)
@@ -135,6 +142,24 @@ const read = async (caller, path, query, response) => {
       return sendPage(response, await run(reads, "seek", [from("position")]))
     case "/orders/search":
       return sendPage(response, await run(reads, "search", [`%${from("q").replace(/[%_\\]/g, "\\$&")}%`]))
+    case "/users": {
+      const tenant = from("tenant")
+      const users = (await run(reads, "users", [tenant])).rows
+      const shown = users.slice(0, 50)
+      const { rows } = await run(reads, "newest", [tenant, shown.map(({ id }) => id)])
+      const orders = Map.groupBy(rows, (row) => row.user)
+      const items = shown.map((user) => {
+        const own = orders.get(user.id) ?? []
+        const newest = own.slice(0, 10).map(({ user: _user, ...row }) => ({ ...row, etag: etagOf(row) }))
+        return {
+          ...user,
+          etag: `"${hash("sha1", `${user.id} ${user.tenant_id}`, "base64url")}"`,
+          permissions: { update: false, delete: false },
+          expand: { orders: { items: newest, more: own.length > 10 } }
+        }
+      })
+      return send(response, 200, JSON.stringify({ items, next_page_token: users.length > 50 ? "more" : "" }))
+    }
     case "/orders/facets": {
       const { rows } = await run(reads, "facets", [from("from")])
       const facets = rows.map((row) => ({ value: row.value, count: Number(row.n) }))
@@ -144,6 +169,14 @@ const read = async (caller, path, query, response) => {
       const { rows } = await run(reads, "series", [from("from"), from("to")])
       const points = rows.map((row) => ({ start: row.start, value: Number(row.n) }))
       return send(response, 200, JSON.stringify({ field: "created_at", points }))
+    }
+    case "/orders/groups": {
+      const { rows } = await run(reads, "groups", [from("from"), from("to"), from("least")])
+      const groups = rows.slice(0, 50).map(({ avg, currency, n, status, sum }) => ({
+        group: { currency, status },
+        measures: { count: Number(n), sum, avg }
+      }))
+      return send(response, 200, JSON.stringify({ groups, more: rows.length > 50 }))
     }
     default: {
       const row = (await run(reads, "get", [path.slice("/orders/".length)])).rows[0]

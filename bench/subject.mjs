@@ -1,7 +1,13 @@
-// The service under measurement: one resource over the table of orders, as a project would declare it. It is started by bench/run.ts with
+// The service under measurement: the table of orders and that of their owners, as a project would declare it. It is started by bench/run.ts with
 // PORT, DATABASE_URL and KEY_SET, and says "up" once it answers.
 import { defineConfig, defineResource, defineRoles, f, where } from "resource-admin"
 import { serve } from "./serving.mjs"
+
+const users = defineResource("users", {
+  primaryKey: "id",
+  fields: { id: f.uuid().filterable().sortable(), tenant_id: f.integer().filterable() },
+  access: { create: false, update: false, delete: false }
+})
 
 const orders = defineResource("orders", {
   table: "orders",
@@ -12,7 +18,7 @@ const orders = defineResource("orders", {
   fields: {
     id: f.integer().bits(64).readOnly().dbDefault().filterable().sortable(),
     tenant_id: f.integer().bits(32).filterable(),
-    owner_id: f.uuid().filterable(),
+    owner_id: f.relation("users").filterable(),
     customer_id: f.integer().bits(64).filterable(),
     status: f.enum(["draft", "pending", "paid", "shipped", "cancelled", "refunded"]).filterable().sortable().default(
       "draft"
@@ -32,6 +38,6 @@ const orders = defineResource("orders", {
 })
 
 await serve(defineConfig({
-  resources: [orders],
+  resources: [users, orders],
   roles: defineRoles({ admin: ["*"], clerk: ["orders.read", "orders.update"] })
 }))

@@ -4,13 +4,12 @@
 
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { accountsOf } from "../adapters/auth/accounts.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
-import { namesOf, rolesWithin } from "../adapters/auth/users.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import type { PostgresOptions } from "../adapters/postgres/connection.ts"
-import type { NamesOf } from "../core/app/ground/core.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
@@ -19,9 +18,6 @@ import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
-import { outageOf } from "../core/domain/outage.ts"
-import type { Problem } from "../core/domain/problem.ts"
-import { RecordsError } from "../core/ports/records.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import type { Parts } from "./edge.ts"
 import { defaultUrl } from "./environment.ts"
@@ -84,20 +80,6 @@ export interface DeploymentSettings extends Omit<AdminOptions, "database"> {
 
 /** What the layers of a service are told. */
 export class Deployment extends Context.Service<Deployment, DeploymentSettings>()("resource-admin/Deployment") {}
-
-/** What `GET /api/auth/status` says. */
-export const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
-  Effect.tryPromise({
-    try: async () => ({ needsAdmin: await auth.needsAdmin() }),
-    catch: noAccounts
-  })
-
-/** Names as the accounts of an auth server have them. */
-const namesIn = (auth: Auth): NamesOf => (ids) =>
-  Effect.tryPromise({
-    try: () => namesOf(auth, ids),
-    catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
-  })
 
 const refusal = (message: string, fix: string): Refusal => ({ resource: null, field: null, message, fix })
 
@@ -165,13 +147,16 @@ const authenticatorOf = (
 }
 
 /** What an auth server of this process gives, unless the options say otherwise. */
-const accountParts = (own: Auth | null, { auth }: Compiled): Partial<AdminOptions> =>
-  own === null ? {} : {
+const accountParts = (own: Auth | null, { auth }: Compiled): Partial<AdminOptions> => {
+  if (own === null) return {}
+  const { namesOf, needsAdmin, rolesOf } = accountsOf(own, auth?.tenant)
+  return {
     auth: own,
-    authStatus: statusOf(own),
-    namesOf: namesIn(own),
-    ownerRoles: rolesWithin(own, auth?.tenant)
+    authStatus: Effect.mapBoth(needsAdmin, { onFailure: noAccounts, onSuccess: (needed) => ({ needsAdmin: needed }) }),
+    namesOf,
+    ownerRoles: (id, tenant) => Effect.runPromise(rolesOf(id, tenant))
   }
+}
 
 /**
  * What a service is told, from the options or else from its configuration: `config` as `declaredOf` gives it, `compiled`. Throws `StartupError` with

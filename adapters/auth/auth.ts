@@ -4,6 +4,7 @@
  */
 
 import { refuse, taken } from "../../core/domain/account/account.ts"
+import { attemptLimits, attemptsPerMinute } from "../../core/domain/account/attempt.ts"
 import { type AccountMailDeclaration, readAccountMails } from "../../core/domain/account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
@@ -67,7 +68,7 @@ export interface AuthOptions {
 /** The auth server: its routes, and what host functions and authenticators take. */
 export interface Auth {
   /**
-   * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The client is the last address of
+   * Answers every request below `basePath` (docs/guides/authentication.md#the-routes); errors are problem documents. The client is the last address of
    * `X-Forwarded-For`, which the caller or a trusted proxy must set. Our edge replaces the header by what it knows.
    */
   readonly handler: (request: Request) => Promise<Response>
@@ -91,7 +92,7 @@ export interface Auth {
   readonly twoFactor: boolean
   /** Whether people may sign in with passkeys. */
   readonly passkeys: boolean
-  /** The mails about accounts and the jobs that send them; null: there are none. */
+  /** The mails about accounts and the jobs that send them. Null where the service sends no such mails. */
   readonly mailer: AccountMailer | null
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>
@@ -143,7 +144,7 @@ export const createAuth = (options: AuthOptions): Auth => {
   }
   const roles = taken(declareRoles(options.roles, options.defaultRole))
   const schema = "dialect" in database ? database.schemaName : options.schemaName ?? "auth"
-  const signInPerMinute = checkRate(options.signInPerMinute ?? 5)
+  const signInPerMinute = checkRate(options.signInPerMinute ?? attemptsPerMinute)
   const onError = options.onError ?? (() => {})
   const providers = taken(readProviders(options.oidc, roles.defaultRole))
   const twoFactor = options.twoFactor === true
@@ -222,7 +223,7 @@ export const createAuth = (options: AuthOptions): Auth => {
       internals,
       origin,
       basePath,
-      limits: makeLimits({ store, table, secret, perClient: signInPerMinute, perAccount: 2 * signInPerMinute }),
+      limits: makeLimits({ store, table, secret, ...attemptLimits(signInPerMinute) }),
       needsAdmin,
       twoFactor,
       passkeys: passkeys !== null

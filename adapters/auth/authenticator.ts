@@ -15,7 +15,7 @@ export interface Identity {
 }
 
 /**
- * Verifies the credential of a request (spec 1, Sign-in and tokens, 8). Throws `Unauthorized` for anything but a valid one; an answer
+ * Verifies the credential of a request (docs/guides/authentication.md#other-issuers). Throws `Unauthorized` for anything but a valid one; an answer
  * that is already known comes without a promise.
  */
 export type Authenticator = (request: Credentials) => Identity | Promise<Identity>

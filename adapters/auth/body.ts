@@ -1,10 +1,13 @@
 /** Reads what a request to the auth routes brings: a JSON object of bounded size and texts that can be stored, or a problem. It knows no route. */
 
 import * as Result from "effect/Result"
+import type { Bag } from "../../core/domain/bag.ts"
 import { invalidParameter, type Problem, problem } from "../../core/domain/problem.ts"
 import { isStorable } from "../../core/domain/value/cell.ts"
 import { parseJson } from "../../core/domain/value/json.ts"
-import type { Body } from "./routes.ts"
+
+/** The JSON object of a request. */
+export type Body = Bag
 
 /** Largest body in bytes. */
 export const bodyMax = 32_768

@@ -23,7 +23,7 @@ export interface BuiltInOptions {
 }
 
 /**
- * Verifies tokens of `GET /api/auth/token` and of `issueToken` (spec 1, Sign-in and tokens, 4 to 8), those of trusted apps, and, where `auth`
+ * Verifies tokens of `GET /api/auth/token` and of `issueToken` (docs/guides/authentication.md#tokens), those of trusted apps, and, where `auth`
  * is given, API keys.
  */
 export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => {

@@ -5,6 +5,7 @@
 
 import { isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
+import type { Asked } from "./asked.ts"
 import type { OwnCookies } from "./cookies.ts"
 import { signedIn } from "./cookies.ts"
 import type { Queries } from "./database.ts"
@@ -99,11 +100,11 @@ const renamed: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The code that an address says went wrong; null where it says nothing. */
-export const errorIn = (location: string, origin: string): string | null =>
+const errorIn = (location: string, origin: string): string | null =>
   URL.canParse(location, origin) ? new URL(location, origin).searchParams.get("error") : null
 
 /** An address with an error as callers may see it: a documented code, or `provider_error` for any other. It carries no text of others. */
-export const withError = (location: string, origin: string, code: string): string => {
+const withError = (location: string, origin: string, code: string): string => {
   const url = new URL(location, origin)
   url.searchParams.delete("error_description")
   const plain = renamed.get(code) ?? code
@@ -112,7 +113,7 @@ export const withError = (location: string, origin: string, code: string): strin
 }
 
 /** A sign-in that waits for its callback. */
-export interface Pending {
+interface Pending {
   readonly provider: unknown
   readonly errorUrl: string
   /** Lets the same callback run again, where two first sign-ins met. */
@@ -126,19 +127,23 @@ interface StateRow {
 
 const stateCookie = "service.state"
 
+/** What callbacks need. */
+export interface CallbackSettings {
+  readonly store: Queries
+  readonly table: (name: string) => string
+  readonly limits: Limits
+  readonly origin: string
+  readonly onError: (cause: unknown) => void
+}
+
 /**
  * Takes the state of a callback for good. Of several callbacks with it, in any instance, one gets it. `null`: there is no such state, or
  * another browser began it; better-auth then refuses it. `"used"`: another callback has it.
  */
-export const takeState = async (
+const takeState = async (
   state: string | null,
   cookies: OwnCookies,
-  { limits, origin, store, table }: {
-    readonly store: Queries
-    readonly table: (name: string) => string
-    readonly limits: Limits
-    readonly origin: string
-  }
+  { limits, origin, store, table }: CallbackSettings
 ): Promise<Pending | "used" | null> => {
   if (state === null || signedIn(cookies, stateCookie) !== state) return null
   const identifier = `auth-state:${state}`
@@ -160,4 +165,47 @@ export const takeState = async (
       )
     }
   }
+}
+
+/** The errors of better-auth where two first sign-ins of one person met. */
+const meetings: ReadonlySet<string | null> = new Set(["unable_to_create_user", "unable_to_link_account"])
+
+/**
+ * A callback. Its state counts once, and its code goes only to its own provider. When two first sign-ins of one person meet, the later
+ * one runs again and finds the account.
+ */
+export const callBack = async (
+  ask: () => Promise<Response>,
+  { cookies, search }: Pick<Asked, "cookies" | "search">,
+  provider: string,
+  trusts: (origin: string) => boolean,
+  settings: CallbackSettings
+): Promise<Response> => {
+  const { onError, origin } = settings
+  const leadTo = (location: string, headers = new Headers()): Response => {
+    headers.set("location", location)
+    return new Response(null, { status: 302, headers })
+  }
+  const query = new URLSearchParams(search)
+  const pending = await takeState(query.get("state"), cookies, settings)
+  if (pending === "used") return leadTo(withError("/", origin, "state_mismatch"))
+  if (pending !== null && pending.provider !== provider) {
+    return leadTo(withError(pending.errorUrl, origin, "state_mismatch"))
+  }
+  const codeIn = (answer: Response): string | null => errorIn(answer.headers.get("location") ?? "", origin)
+  let response = await ask()
+  if (pending !== null && meetings.has(codeIn(response))) {
+    await pending.restore()
+    response = await ask()
+  }
+  const location = response.headers.get("location")
+  if (location === null) return response
+  const code = codeIn(response)
+  if (code === "internal_server_error" && !query.has("error")) {
+    onError(new Error(`better-auth could not end the sign-in with ${provider}`))
+  }
+  const { origin: target } = new URL(location, origin)
+  // Untrusted addresses were refused when the sign-in began, so nothing leads there.
+  const safe = target === origin || trusts(target) ? location : "/"
+  return leadTo(code === null ? safe : withError(safe, origin, code), new Headers(response.headers))
 }

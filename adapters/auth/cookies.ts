@@ -25,7 +25,7 @@ export const ownCookies = (header: string | null, secure: boolean): OwnCookies =
 export const printCookies = (cookies: OwnCookies, secure: boolean): string =>
   [...cookies].map(([name, value]) => `${secure ? "__Secure-" : ""}${name}=${value}`).join("; ")
 
-/** What a signed cookie says; null when there is none. */
+/** The value of a signed cookie, without its signature; null for a cookie that is absent or has no signature. */
 export const signedIn = (cookies: OwnCookies, name: string): string | null => {
   try {
     const plain = decodeURIComponent(cookies.get(name) ?? "")
@@ -38,13 +38,13 @@ export const signedIn = (cookies: OwnCookies, name: string): string | null => {
 
 const deviceName = "service.device"
 
-/** What a browser's own cookie says that it is, where alerts of sign-ins gave it one. It is a secret of the browser and opens nothing. */
+/** The random name of a browser, from the cookie that an earlier alert of a sign-in gave it; null without that cookie. The name opens nothing. */
 export const deviceIn = (cookies: OwnCookies): string | null => {
   const value = cookies.get(deviceName) ?? ""
   return /^[A-Za-z0-9_-]{22}$/.test(value) ? value : null
 }
 
-/** The cookie by which an account knows a browser again. It lives as long as browsers let one. */
+/** A cookie with the name of a browser, so that its accounts know it again. It lives for 400 days, the longest life that browsers allow. */
 export const deviceCookie = (device: string, path: string, secure: boolean): string =>
   `${secure ? "__Secure-" : ""}${deviceName}=${device}; Max-Age=34560000; Path=${path}; HttpOnly; SameSite=Lax${
     secure ? "; Secure" : ""

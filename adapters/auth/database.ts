@@ -31,11 +31,11 @@ export interface Store extends Queries {
   /** The first outage that the watched work around has met so far; null: none. */
   readonly met: () => Outage | null
   /**
-   * Whether the watched work is to be tried once more without the writes that it can do without: a database that takes no changes was all that it met.
-   * That is forgotten then.
+   * Whether the watched work should run once more, without its optional writes. True once, after an outage in which the database takes no changes; that outage
+   * is then forgotten.
    */
   readonly spare: () => boolean
-  /** Whether it is that second try. */
+  /** Whether the watched work runs for the second time. */
   readonly isSparing: () => boolean
   /** Runs the body in one read-committed transaction; a failure rolls back. */
   readonly transaction: <A>(body: (queries: Queries) => Promise<A>) => Promise<A>

@@ -7,17 +7,16 @@
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
 import { passwordMax, passwordMin, readEmail, tokenSeconds } from "../../core/domain/account/account.ts"
+import { managesAccounts } from "../../core/domain/account/authority.ts"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
-import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
+import { judgeProvided, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
-import { type Queries, quote, type Store } from "./database.ts"
 import type { DiscoveredProvider } from "./discovery.ts"
-import { activeAdmin, adminLock } from "./migration.ts"
+import { endHeld } from "./ending.ts"
 import { oauthProvider } from "./oidc.ts"
+import { type AuthTables, changeAccount, changePassword, claimsOf, stands, type TokenClaims } from "./standing.ts"
 
-export interface EngineSettings {
-  readonly store: Store
-  readonly table: (name: string) => string
+export interface EngineSettings extends AuthTables {
   readonly schema: string | undefined
   readonly secret: string
   readonly url: string
@@ -33,17 +32,6 @@ export interface EngineSettings {
   readonly appName: string
 }
 
-/** The claims of a user's token besides issuer and audience. */
-export interface TokenClaims {
-  readonly [claim: string]: unknown
-  readonly sub: string
-  readonly role: string
-  /** See revocations.ts. */
-  readonly epoch: number
-  readonly iat: number
-  readonly exp: number
-}
-
 export interface Engine {
   /** better-auth's own handler; throws what is no answer of it. */
   readonly handle: (request: Request) => Promise<Response>
@@ -57,113 +45,11 @@ export interface Engine {
   readonly providers: ReadonlySet<string>
 }
 
-interface UserRow {
-  readonly role: string | null
-  readonly barred: boolean
-  readonly epoch: string
-}
-
-interface StoredKey {
-  readonly id: string
-  readonly publicKey: string
-  readonly privateKey: string
-  readonly createdAt: Date
-  readonly expiresAt?: Date
-  readonly alg?: "EdDSA"
-  readonly crv?: "Ed25519"
-}
-
-/**
- * The claims of a user as the store has them now. Role, ban and epoch come from one statement. A later change makes the token invalid, so a
- * token never outlives the state it was made from.
- *
- * `session` is the token of the session that asks; null for the host. Whatever ended that session raised the epoch, and a token made after
- * that would look valid. Null when there is no such user or session, or the user is banned.
- */
-export const claimsOf = async (
-  { store, table }: Pick<EngineSettings, "store" | "table">,
-  userId: string,
-  seconds: number,
-  session: string | null
-): Promise<TokenClaims | null> => {
-  const [user] = await store.query<UserRow>(
-    `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred,`
-      + ` "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1`
-      + ` and ($2::text is null or exists (select 1 from ${table("session")} where "token" = $2 and "userId" = $1))`,
-    [userId, session]
-  )
-  if (user === undefined || user.barred) return null
-  const iat = Math.floor(Date.now() / 1_000)
-  return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
-}
-
 /** The part of better-auth's context that tells who asks for what. */
 interface Asked {
   readonly path?: string | undefined
   readonly context: { readonly session: { readonly session: { readonly token: string } } | null }
 }
-
-/** Whether a session has not ended. With `admin`, also whether its user is still an admin who may sign in. */
-const stands = async (
-  { query }: Queries,
-  table: EngineSettings["table"],
-  token: string,
-  admin: boolean
-): Promise<boolean> => {
-  const found = await query(
-    `select 1 from ${table("session")} s join ${table("user")} u on u."id" = s."userId" where s."token" = $1`
-      + (admin ? ` and ${activeAdmin("u")}` : ""),
-    [token]
-  )
-  return found.length > 0
-}
-
-/**
- * Changes a password, unless the session that asks has ended, or is no longer an admin's where it must be one. A new password ends all
- * sessions of its user, so only one of several at the same time counts.
- */
-const changePassword = (
-  { store, table }: Pick<EngineSettings, "store" | "table">,
-  userId: string,
-  token: string,
-  hashed: string,
-  byAdmin: boolean
-): Promise<boolean> =>
-  store.transaction(async ({ query }) => {
-    const password = `"userId" = $1 and "providerId" = 'credential'`
-    // Waits for a change that is under way. Only a statement of its own sees what that change ended.
-    await query(`select 1 from ${table("account")} where ${password} for update`, [userId])
-    if (!await stands({ query }, table, token, byAdmin)) return false
-    await query(`update ${table("account")} set "password" = $2, "updatedAt" = now() where ${password}`, [
-      userId,
-      hashed
-    ])
-    return true
-  })
-
-/**
- * Changes an account for the admin of a session, unless they are no longer one. An admin who is demoted or banned must not undo that with a
- * request that was admitted just before.
- */
-const changeAccount = (
-  { store, table }: Pick<EngineSettings, "store" | "table">,
-  token: string,
-  userId: string,
-  fields: { readonly [name: string]: unknown }
-): Promise<boolean> =>
-  store.transaction(async ({ query }) => {
-    const [session, user] = [table("session"), table("user")]
-    // Waits for changes of either account that are under way. Only a statement of its own sees their results.
-    await query(
-      `select 1 from ${user} where "id" = $1 or "id" in (select "userId" from ${session} where "token" = $2)`
-        + ` order by "id" for no key update`,
-      [userId, token]
-    )
-    if (!await stands({ query }, table, token, true)) return false
-    const changes = Object.keys(fields).map((name, index) => `${quote(name)} = $${index + 2}`)
-    await query(`update ${user} set ${changes.join(", ")} where "id" = $1`, [userId, ...Object.values(fields)])
-    return true
-  })
 
 /**
  * Makes an engine. With `providers` it serves only sign-in with them. It is separate, so that a provider that is away delays nobody else.
@@ -176,13 +62,15 @@ export const makeEngine = async (
   const [
     { betterAuth },
     { admin, jwt, twoFactor },
+    { ownPlugins, storedKey },
     { createAccessControl },
     { adminAc, defaultStatements },
-    { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx, setShouldSkipSessionRefresh }
+    { APIError, getOAuthState }
   ] = await Promise
     .all([
       import("better-auth"),
       import("better-auth/plugins"),
+      import("./own-plugins.ts"),
       import("better-auth/plugins/access"),
       import("better-auth/plugins/admin/access"),
       import("better-auth/api")
@@ -199,7 +87,7 @@ export const makeEngine = async (
   // Without a prototype, so that `constructor` is no role unless it was declared.
   const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
   for (const role of roles.choices) {
-    permissions[role] = role === "admin"
+    permissions[role] = managesAccounts(role)
       ? access.newRole({ user: [...adminAc.statements.user], session: [...adminAc.statements.session] })
       : access.newRole({})
   }
@@ -223,63 +111,25 @@ export const makeEngine = async (
     if (typeof given !== "string" || Result.isFailure(readEmail(given))) throw refuse("INVALID_EMAIL", "Invalid email")
   }
   /** Why a person with an account at a provider may not come in; undefined: they may. */
-  const judgeProvided = async (
+  const providedRefusal = async (
     provider: Provider | undefined,
     action: string,
     user: { readonly email?: unknown; readonly emailVerified?: unknown },
     anyUser: () => Promise<boolean>
   ) => {
-    if (provider === undefined) return { error: "oauth_provider_not_found" }
-    // One provider must not end a sign-in that began with another (RFC 9700, 4.4). It would decide who its users are here.
-    if ((await getOAuthState<{ readonly provider?: unknown }>())?.provider !== provider.id) {
-      return { error: "state_mismatch" }
-    }
-    const verified = user.emailVerified === true
-    if (action !== "sign-in" && !verified) return { error: "email_not_verified" }
-    if (provider.domains !== null && !(verified && admitsEmail(provider, String(user.email)))) {
-      return { error: "domain_not_allowed" }
-    }
-    // The first account is made on the host, whatever is configured.
-    return action !== "create-user" || (provider.createUsers && await anyUser())
-      ? undefined
-      : { error: "signup_disabled" }
-  }
-
-  /** Only admins may ask what roles may do. It would tell others about accounts and rights. */
-  const permissionsForAdmins = {
-    id: "permissions-for-admins",
-    hooks: {
-      before: [{
-        matcher: ({ path }: { readonly path?: string }) => path === "/admin/has-permission",
-        handler: createAuthMiddleware(async (context) => {
-          const session = await getSessionFromCtx(context)
-          if (session === null) throw ended()
-          if (await stands(store, table, session.session.token, true)) return
-          throw new APIError("FORBIDDEN", {
-            code: "YOU_ARE_NOT_ALLOWED_TO_ASK_FOR_PERMISSIONS",
-            message: "Only admins may ask for permissions."
-          })
-        })
-      }]
-    }
-  }
-
-  /** A database that takes no changes can still say who somebody is. Their session is renewed later. */
-  const withoutRefresh = {
-    id: "without-refresh",
-    hooks: {
-      before: [{
-        matcher: () => store.isSparing(),
-        handler: createAuthMiddleware(async () => {
-          await setShouldSkipSessionRefresh(true)
-        })
-      }]
-    }
+    const judged = judgeProvided(provider, {
+      began: (await getOAuthState<{ readonly provider?: unknown }>())?.provider,
+      linked: action === "sign-in",
+      creates: action === "create-user",
+      email: String(user.email),
+      verified: user.emailVerified === true
+    })
+    if (judged === "may" || (judged === "unless-first" && await anyUser())) return undefined
+    return { error: judged === "unless-first" ? "signup_disabled" : judged }
   }
 
   const plugins = [
-    withoutRefresh,
-    permissionsForAdmins,
+    ...ownPlugins(settings),
     ...(settings.twoFactor
       ? [twoFactor({
         issuer: settings.appName,
@@ -297,7 +147,7 @@ export const makeEngine = async (
     admin({
       ac: access,
       roles: permissions,
-      adminRoles: ["admin"],
+      adminRoles: roles.choices.filter(managesAccounts),
       ...(roles.defaultRole === undefined ? {} : { defaultRole: roles.defaultRole })
     }),
     jwt({
@@ -305,23 +155,7 @@ export const makeEngine = async (
       jwks: { keyPairConfig: { alg: "EdDSA", crv: "Ed25519" } },
       adapter: {
         // Two instances may need the first key at once. One makes it, the other uses it.
-        createJwk: (key) =>
-          store.transaction(async (queries) => {
-            await queries.query("select pg_advisory_xact_lock($1)", [adminLock])
-            const [known] = await queries.query<StoredKey>(
-              `select * from ${
-                table("jwks")
-              } where "expiresAt" is null or "expiresAt" > now() order by "createdAt" desc limit 1`
-            )
-            if (known !== undefined) return known
-            const [made] = await queries.query<StoredKey>(
-              `insert into ${table("jwks")} ("id", "publicKey", "privateKey", "createdAt", "alg", "crv")`
-                + ` values ($1, $2, $3, $4, $5, $6) returning *`,
-              [crypto.randomUUID(), key.publicKey, key.privateKey, new Date(), "EdDSA", "Ed25519"]
-            )
-            if (made === undefined) throw new Error("the signing key was not stored")
-            return made
-          })
+        createJwk: (key) => storedKey(settings, key)
       },
       jwt: {
         issuer: url,
@@ -370,7 +204,7 @@ export const makeEngine = async (
           { source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object },
           { context: { internalAdapter } }
         ) =>
-          judgeProvided(
+          providedRefusal(
             providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
             source.action,
             user,
@@ -436,13 +270,8 @@ export const makeEngine = async (
             // better-auth has nothing left to change. It answers the account as it is now.
             return { data: Object.fromEntries(Object.keys(user).map((name) => [name, undefined])) }
           },
-          // A device is trusted for the factor that it replaces, not for the next one.
           after: async (user, context) => {
-            if (context?.path !== "/two-factor/disable") return
-            await store.query(
-              `delete from ${table("verification")} where "value" = $1 and "identifier" like 'trust-device-%'`,
-              [user.id]
-            )
+            if (context?.path === "/two-factor/disable") await endHeld(store, table, "factor-off", user.id)
           }
         }
       }

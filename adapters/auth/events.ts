@@ -1,6 +1,6 @@
 /**
  * What the auth server writes to a log: who signed in or could not, which accounts and keys changed. An entry holds ids and keyed hashes,
- * never a password, token, cookie, code, key or address. What a caller typed gets in only as a hash.
+ * never a password, token, cookie, code, key or address. Texts of callers are written as hashes only.
  */
 
 import { createHmac } from "node:crypto"

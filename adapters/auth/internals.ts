@@ -1,4 +1,4 @@
-/** What the functions of this adapter share: the store, the engine and the settings that all of them go by. It decides nothing. */
+/** The store, the engine and the settings that the functions of this adapter share. It decides nothing. */
 
 import type { Provider } from "../../core/domain/account/provider.ts"
 import type { RoleList } from "../../core/domain/account/roles.ts"

@@ -160,7 +160,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
   }
 
   const verify = async (token: string): Promise<Entry> => {
-    // A key that is removed meanwhile may be this token's. Then the memory in which this ends up is dropped, too.
+    // If the token's key is removed meanwhile, this memory is replaced by a new one. The token must then go into the old one.
     const memory = cache
     try {
       checkText(token)
@@ -231,7 +231,7 @@ const isList = (keys: KeySet | readonly JWK[]): keys is readonly JWK[] => Array.
 export const loadKeys = (keys: KeySet | readonly JWK[]) => async (): Promise<unknown> => isList(keys) ? { keys } : keys
 
 /**
- * An authenticator for tokens of any issuer (spec 1, Sign-in and tokens, 8). Throws at once when the options contradict each other.
+ * An authenticator for tokens of any issuer (docs/guides/authentication.md#other-issuers). Throws at once when the options contradict each other.
  */
 export const jwtAuthenticator = (options: JwtOptions): Authenticator => {
   const { cache, jwksUrl, keys, tenant, tenantClaim } = options

@@ -4,7 +4,7 @@
  */
 
 import * as crypto from "node:crypto"
-import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
+import { judgeKey, keyPrefix, readKeyText } from "../../core/domain/account/key.ts"
 import { Expired, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { outageIn } from "./database.ts"
@@ -56,6 +56,9 @@ export const makeKeyVerifier = (
   const cache = makeCache<Known>(10_000)
   const reading = new Map<string, Promise<Known>>()
 
+  const identityOf = (id: string, roles: readonly string[]): Identity =>
+    Object.freeze({ user: Object.freeze({ id, roles }), ...(tenant === undefined ? {} : { tenant }) })
+
   const read = async (id: string): Promise<Known> => {
     const readAt = performance.now()
     let rows: readonly Row[]
@@ -84,26 +87,16 @@ export const makeKeyVerifier = (
       usedAt: Infinity
     }
     if (row === undefined) return { ...gone, hash: null, epoch: deletedEpoch, why: "there is no such key" }
-    const roles = rolesOfKey(row.roles, row.userRole)
-    const why = row.revoked
-      ? "the key was revoked"
-      : row.barred
-      ? "the key's maker is banned"
-      : roles.length === 0
-      ? "the key's maker has none of its roles any more"
-      : ""
+    const standing = judgeKey({ role: row.roles, revoked: row.revoked }, { role: row.userRole, barred: row.barred })
     return {
       hash: Buffer.from(row.hash, "hex"),
       epoch: Number(row.epoch),
       maker: row.userId,
       makerEpoch: Number(row.userEpoch),
       expiresAt: Number(row.expires),
-      identity: why !== "" ? null : Object.freeze({
-        user: Object.freeze({ id: row.userId, roles }),
-        ...(tenant === undefined ? {} : { tenant })
-      }),
-      why,
-      narrowed: why !== "" && !row.revoked && !row.barred,
+      ...(standing.opens === null
+        ? { identity: null, why: standing.why, narrowed: standing.narrowed }
+        : { identity: identityOf(row.userId, standing.opens), why: "", narrowed: false }),
       readAt,
       usedAt: -Infinity
     }

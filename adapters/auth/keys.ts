@@ -12,7 +12,7 @@ export interface KeySet {
   readonly keys: readonly JWK[]
 }
 
-/** Settings of a key cache (spec 1, Sign-in and tokens, 7). */
+/** Settings of a key cache (docs/guides/authentication.md#tokens). */
 export interface KeyCache {
   /** Milliseconds after which the keys are read again; default 10 minutes. */
   readonly refreshMs?: number | undefined

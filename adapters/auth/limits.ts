@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from "node:crypto"
+import type { AttemptLimits } from "../../core/domain/account/attempt.ts"
 import { makeSweep, type Queries } from "./database.ts"
 
 export interface Limits {
@@ -16,14 +17,10 @@ export interface Limits {
   readonly once: (text: string) => Promise<boolean>
 }
 
-export interface LimitSettings {
+export interface LimitSettings extends AttemptLimits {
   readonly store: Queries
   readonly table: (name: string) => string
   readonly secret: string
-  /** Attempts a minute and client. */
-  readonly perClient: number
-  /** Attempts a minute and account, from all clients. */
-  readonly perAccount: number
 }
 
 export const makeLimits = ({ perAccount, perClient, secret, store, table }: LimitSettings): Limits => {

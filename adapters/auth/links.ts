@@ -6,14 +6,15 @@
 import { createHash, randomBytes } from "node:crypto"
 import { linkSeconds, linksMax } from "../../core/domain/account/mails.ts"
 import type { Queries, Store } from "./database.ts"
+import { endHeld } from "./ending.ts"
 import { barred } from "./migration.ts"
 
-/** What the link's mail was sent for. */
+/** Why a link was mailed. */
 export type LinkKind = "reset" | "invitation"
 
 /** A link that was made, and whom to send it to. */
 export interface MadeLink {
-  /** What stands in the link. It is known to nobody else. */
+  /** The secret part of the link. The store has only its hash. */
   readonly token: string
   readonly email: string
 }
@@ -65,12 +66,7 @@ export const storePassword = async (
   )
   if (replaced.length > 0) return true
   // The trigger sees only passwords that change, so its work is done here.
-  const [raised] = await query(
-    `update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1 returning "id"`,
-    [user]
-  )
-  if (raised === undefined) return false
-  await query(`delete from ${table("session")} where "userId" = $1`, [user])
+  if (!await endHeld({ query }, table, "password", user)) return false
   await query(
     `insert into ${table("account")} ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
       + ` values ($1, $2, 'credential', $2, $3, now(), now())`,

@@ -6,8 +6,9 @@
 import * as Result from "effect/Result"
 import { checkPassword, readEmail } from "../../core/domain/account/account.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
+import type { Body } from "./body.ts"
 import type { AuthInternals } from "./internals.ts"
-import { type Body, resetAsking } from "./routes.ts"
+import { resetAsking } from "./routes.ts"
 
 /** A request of these routes. */
 export interface MailRequest {

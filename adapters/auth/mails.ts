@@ -33,7 +33,7 @@ export type EnqueueAccountJobs = (plans: readonly EnqueuePlan[]) => Promise<unkn
 /** A sign-in, as its client described itself. */
 export interface SeenSignIn {
   readonly user: string
-  /** What the browser's cookie says that it is; null: nothing. */
+  /** The name of the browser, from its cookie; null for a browser without a name. */
   readonly device: string | null
   /** The client as limits see it: its network for IPv6. */
   readonly group: string
@@ -58,17 +58,17 @@ export interface AccountMailer {
   readonly page: string
   /** The jobs that send the mails, by name. */
   readonly jobs: ReadonlyMap<string, JobModel>
-  /** From now on jobs go into this queue. Before, what needs it is a 503. */
+  /** Sets the queue for the jobs. A request that needs the queue before that is a 503. */
   readonly sendBy: (enqueue: EnqueueAccountJobs) => void
-  /** Has a link sent to an address, if an account that may sign in by password has it. */
+  /** Sends a link to an address, if it belongs to an account with a password that may sign in. */
   readonly askReset: (email: string) => Promise<void>
-  /** Has a link sent to an account. */
+  /** Sends a link to an account. */
   readonly invite: (user: string) => Promise<void>
   /** Refuses with a 429 when an account has as many links as it may. */
   readonly checkRoom: (user: string) => Promise<void>
-  /** Has an alert sent if the account did not know the client. Gives what the browser's cookie is to say then, else null. */
+  /** Sends an alert if the account does not know the client. Then it gives the name for the browser's cookie, else null. */
   readonly notice: (signIn: SeenSignIn) => Promise<string | null>
-  /** Has the owner of a webhook subscription told that the service has disabled it. Where there are no notices, nobody. */
+  /** Sends a notice of a disabled webhook subscription to its owner. Does nothing where notices are off. */
   readonly webhookDisabled: (disabled: DisabledWebhook) => Promise<void>
 }
 
@@ -92,7 +92,7 @@ const jobNames = {
   webhook: "accounts.webhook-disabled"
 } as const
 
-/** How long an account knows a browser that it has last seen. */
+/** Days for which an account knows a browser after its last sign-in. */
 const knownDays = 180
 
 /** Longest description of a browser in a mail. */

@@ -3,6 +3,7 @@
  * true whichever code writes: they keep one active admin, raise a user's token epoch and end sessions. It never runs anything.
  */
 
+import { passkeysMax } from "../../core/domain/account/passkey.ts"
 import { quote, tableIn } from "./database.ts"
 
 /** SQLSTATE raised when a change would leave no active admin. */
@@ -16,9 +17,6 @@ const counterState = "RA003"
 
 /** SQLSTATE raised when an account would have too many passkeys. */
 const passkeysState = "RA004"
-
-/** Most passkeys of an account. */
-export const passkeysMax = 20
 
 /** The epoch of a deleted user or key: above every epoch a token can carry. */
 export const deletedEpoch = Number.MAX_SAFE_INTEGER
@@ -68,7 +66,7 @@ end $$;
 ${authStatements(store)}`
 }
 
-/** The same without the look at what is there: for a migration that looks itself. */
+/** The same SQL without the check for tables of others, for a migration that checks by itself. */
 export const authStatements = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
   return `-- Accounts, sessions and signing keys. Safe to apply again.

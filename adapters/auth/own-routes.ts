@@ -4,17 +4,18 @@
  */
 
 import { AccountError } from "../../core/domain/account/account.ts"
-import type { ApiKey } from "../../core/domain/account/key.ts"
+import { type AccountAct, type ActRefusal, judgeAct, type Standing } from "../../core/domain/account/authority.ts"
+import { type ApiKey, keysMax } from "../../core/domain/account/key.ts"
+import { isRecent } from "../../core/domain/account/session.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { createKey, listKeys, revokeKey } from "./api-keys.ts"
+import type { Body } from "./body.ts"
 import type { AuthHost, AuthInternals } from "./internals.ts"
-import type { Body } from "./routes.ts"
 import { removePasskeys, resetSecondFactor } from "./users.ts"
 
 /** Who asks, by a session that holds. */
-export interface Asker {
-  readonly id: string
+export interface Asker extends Standing {
   readonly email: string
   /** The session's token and when it began. */
   readonly token: string
@@ -40,18 +41,13 @@ export interface OwnRoutesSettings {
 export const askerIn = ({ session, user }: Body): Asker | null => {
   if (!isBag(session) || !isBag(user)) return null
   const { createdAt, token } = session
-  const { email, id } = user
+  const { email, id, role } = user
   return typeof id === "string" && typeof email === "string" && typeof token === "string" &&
       typeof createdAt === "string"
-    ? { id, email, token, since: new Date(createdAt) }
+    // Who is barred has no session.
+    ? { id, email, role: typeof role === "string" ? role : "", barred: false, token, since: new Date(createdAt) }
     : null
 }
-
-/** How long after its begin a session may make what outlives it, as for passkeys. */
-const freshMs = 15 * 60_000
-
-/** Most keys of one account that still open something. */
-const keysMax = 50
 
 const invalid = (message: string): Problem => problem("invalid-record", message, { code: "VALIDATION_ERROR" })
 
@@ -61,7 +57,7 @@ const textOf = (body: Body, name: string): string => {
   return value
 }
 
-/** What a host function refuses, as a problem. */
+/** Runs a host function. Its refusals become problems. */
 const asked = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
@@ -80,6 +76,11 @@ const asked = async <A>(work: () => Promise<A>): Promise<A> => {
     }
   }
 }
+
+const notAllowed = (refusal: ActRefusal): Problem =>
+  refusal === "own-account"
+    ? problem("access-denied", "Your own is turned off in your account.", { code: "OWN_ACCOUNT" })
+    : problem("access-denied", "You are no longer an admin.", { code: "FORBIDDEN" })
 
 const shownKey = ({ createdAt, expiresAt, id, lastUsedAt, name, revokedAt, role }: ApiKey): Body => ({
   id,
@@ -103,15 +104,15 @@ export const makeOwnRoutes = (
 
   /** Takes something from another's account by a function of the host; the log names the admin. */
   const takeFrom =
-    (take: (by: AuthHost, email: string) => Promise<void>) =>
+    (act: AccountAct, take: (by: AuthHost, email: string) => Promise<void>) =>
     async ({ account, body, session }: OwnRequest): Promise<Body> => {
       const { email, id } = await account(textOf(body, "userId"))
-      const { id: by } = await session()
-      // One's own needs the password, which these routes do not ask for.
-      if (id === by) throw problem("access-denied", "Your own is turned off in your account.", { code: "OWN_ACCOUNT" })
+      const asker = await session()
+      const refusal = judgeAct(act, asker, String(id))
+      if (refusal !== null) throw notAllowed(refusal)
       const named = {
         ...auth,
-        internals: { ...internals, log: (entry) => log({ ...entry, by }) } satisfies AuthInternals
+        internals: { ...internals, log: (entry) => log({ ...entry, by: asker.id }) } satisfies AuthInternals
       }
       await asked(() => take(named, String(email)))
       return { status: true }
@@ -128,7 +129,7 @@ export const makeOwnRoutes = (
     }],
     ["/api-keys/create", async ({ body, session }) => {
       const { email, id, since, token } = await session()
-      if (Date.now() - since.getTime() > freshMs) {
+      if (!isRecent(since, new Date())) {
         throw problem("access-denied", "Sign in again: this session began too long ago to make a key.", {
           code: "SESSION_NOT_FRESH"
         })
@@ -163,8 +164,8 @@ export const makeOwnRoutes = (
       }
       return shownKey(await asked(() => revokeKey(auth, id)))
     }],
-    ...(twoFactor ? [["/admin/reset-second-factor", takeFrom(resetSecondFactor)] as const] : []),
-    ...(passkeys ? [["/admin/remove-passkeys", takeFrom(removePasskeys)] as const] : [])
+    ...(twoFactor ? [["/admin/reset-second-factor", takeFrom("take-factor", resetSecondFactor)] as const] : []),
+    ...(passkeys ? [["/admin/remove-passkeys", takeFrom("take-passkeys", removePasskeys)] as const] : [])
   ]
   return new Map(routes)
 }

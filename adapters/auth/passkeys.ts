@@ -7,12 +7,9 @@
 import { passkey } from "@better-auth/passkey"
 import type { BetterAuthPlugin } from "better-auth"
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api"
-import type { Passkeys } from "../../core/domain/account/passkey.ts"
+import { type Passkeys, passkeysMax } from "../../core/domain/account/passkey.ts"
+import { isRecent } from "../../core/domain/account/session.ts"
 import type { Store } from "./database.ts"
-import { passkeysMax } from "./migration.ts"
-
-/** Seconds after signing in during which a passkey may be added. */
-const recentSeconds = 15 * 60
 
 export interface PasskeySettings {
   readonly passkeys: Passkeys
@@ -42,7 +39,7 @@ export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySetti
         handler: createAuthMiddleware(async (context) => {
           const session = await getSessionFromCtx(context)
           if (session === null) throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
-          if (Date.now() - new Date(session.session.createdAt).getTime() < recentSeconds * 1_000) return
+          if (isRecent(new Date(session.session.createdAt), new Date())) return
           throw new APIError("FORBIDDEN", {
             code: "SESSION_NOT_FRESH",
             message: "Sign in again: a passkey can be added only soon after signing in."

@@ -1,5 +1,5 @@
 /**
- * Trust in other apps' tokens (spec 2, Trusted apps): which app a token claims to be from, and what that app's users are here. The claim
+ * Trust in other apps' tokens (docs/guides/authentication.md#trusted-apps): which app a token claims to be from, and what that app's users are here. The claim
  * only chooses who verifies the token; it never makes it valid.
  */
 
@@ -13,7 +13,7 @@ import { makeCache } from "./cache.ts"
 import { loadKeys, makeVerifier, type TokenCache } from "./jwt.ts"
 import { fetchKeys, type KeySet } from "./keys.ts"
 
-/** Another app whose users may come with its tokens (spec 2, Trusted apps). */
+/** Another app. Its users may come with its tokens (docs/guides/authentication.md#trusted-apps). */
 export interface TrustedApp {
   /** The other app's `AUTH_URL`, with or without trailing slash: issuer and audience of its tokens. */
   readonly issuer: string

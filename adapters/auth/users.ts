@@ -1,5 +1,5 @@
 /**
- * The host functions (spec 1, Accounts and roles): what somebody with access to the machine may do to accounts, without a session. They
+ * The host functions (docs/guides/authentication.md#accounts-and-roles): what somebody with access to the machine may do to accounts, without a session. They
  * throw `AccountError` when they refuse. Whoever may run code here may call them.
  *
  * The first account is an admin, also when several are made at once. The last active admin can be neither deleted, demoted nor banned. A
@@ -9,14 +9,15 @@
 
 import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
 import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
-import { shownName } from "../../core/domain/account/name.ts"
-import { readRoles, roleOfNew, rolesOf } from "../../core/domain/account/roles.ts"
+import type { AccountChange } from "../../core/domain/account/ending.ts"
+import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
 import { codeOf, hasAny } from "./database.ts"
-import { claimsOf } from "./engine.ts"
+import { endHeld } from "./ending.ts"
 import type { AuthEventName } from "./events.ts"
 import type { AuthHost } from "./internals.ts"
 import { storePassword } from "./links.ts"
 import { adminLock, lastAdminState } from "./migration.ts"
+import { claimsOf } from "./standing.ts"
 
 const emailOf = (text: string): string => taken(readEmail(text))
 
@@ -87,39 +88,6 @@ export const listUsers = async (auth: AuthHost): Promise<readonly Account[]> => 
   const { store, table } = auth.internals
   return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
 }
-
-/** The roles that a user has now; null for one who is banned, deleted, or has none. */
-export const currentRoles = async (auth: AuthHost, id: string): Promise<readonly string[] | null> => {
-  const { store, table } = auth.internals
-  const [user] = await store.query<{ readonly role: string | null; readonly barred: boolean }>(
-    `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred from ${
-      table("user")
-    } where "id" = $1`,
-    [id]
-  )
-  if (user === undefined || user.barred) return null
-  const roles = rolesOf(user.role ?? "")
-  return roles.length === 0 ? null : roles
-}
-
-/** What others call users, by id: those who exist and have a name that others may read. */
-export const namesOf = async (auth: AuthHost, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-  const { store, table } = auth.internals
-  const users = await store.query<{ readonly id: string; readonly name: string }>(
-    `select "id", "name" from ${table("user")} where "id" = any($1)`,
-    [ids]
-  )
-  return new Map(users.flatMap(({ id, name }) => {
-    const shown = shownName(name)
-    return shown === null ? [] : [[id, shown] as const]
-  }))
-}
-
-/** The same for owners of what acts later: the accounts of a service know the tenant that they work in, and no other. */
-export const rolesWithin =
-  (auth: AuthHost, home: string | number | undefined) =>
-  (id: string, tenant: string | null): Promise<readonly string[] | null | "elsewhere"> =>
-    tenant === null || tenant === String(home ?? "") ? currentRoles(auth, id) : Promise.resolve("elsewhere")
 
 const change = async (
   auth: AuthHost,
@@ -201,20 +169,34 @@ export const deleteUser = async (auth: AuthHost, email: string): Promise<void> =
   )
 }
 
-/** Ends a user's sessions and makes all tokens issued so far stop within two seconds. The user may sign in again. */
-export const revokeUser = async (auth: AuthHost, email: string): Promise<void> => {
-  const { table } = auth.internals
-  await change(
-    auth,
-    "tokens-revoked",
-    email,
-    `with ended as (delete from ${table("session")} using ${
-      table("user")
-    } u where "userId" = u."id" and u."email" = $1)`
-      + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "email" = $1 returning ${returned}`,
-    []
-  )
+/** Takes from a user what the statements delete or change by the user's id, and ends what that ends. */
+const takeFrom = async (
+  auth: AuthHost,
+  { change, email, event, statements = [] }: {
+    readonly email: string
+    readonly change: AccountChange
+    readonly event: AuthEventName
+    readonly statements?: readonly string[]
+  }
+): Promise<void> => {
+  const { log, store, table } = auth.internals
+  const address = emailOf(email)
+  const id = await store.transaction(async (queries) => {
+    const [user] = await queries.query<{ readonly id: string }>(
+      `select "id" from ${table("user")} where "email" = $1 for no key update`,
+      [address]
+    )
+    if (user === undefined) throw unknownUser()
+    for (const statement of statements) await queries.query(statement, [user.id])
+    await endHeld(queries, table, change, user.id)
+    return user.id
+  })
+  log({ level: "info", event, user: id })
 }
+
+/** Ends a user's sessions and makes all tokens issued so far stop within two seconds. The user may sign in again. */
+export const revokeUser = (auth: AuthHost, email: string): Promise<void> =>
+  takeFrom(auth, { email, change: "revocation", event: "tokens-revoked" })
 
 /**
  * Takes away a second factor whose device and recovery codes are lost, and ends sessions and tokens. Whoever asks for this should be known
@@ -223,17 +205,15 @@ export const revokeUser = async (auth: AuthHost, email: string): Promise<void> =
 export const resetSecondFactor = async (auth: AuthHost, email: string): Promise<void> => {
   if (!auth.twoFactor) throw refuse("no-second-factor", "Second factors are not configured.")
   const { table } = auth.internals
-  const user = `select "id" from ${table("user")} where "email" = $1`
-  await change(
-    auth,
-    "second-factor-off",
+  await takeFrom(auth, {
     email,
-    `with ended as (delete from ${table("session")} where "userId" in (${user})),`
-      + ` factors as (delete from ${table("twoFactor")} where "userId" in (${user}))`
-      + ` update ${table("user")} set "twoFactorEnabled" = false, "tokenEpoch" = "tokenEpoch" + 1`
-      + ` where "email" = $1 returning ${returned}`,
-    []
-  )
+    change: "factor-taken",
+    event: "second-factor-off",
+    statements: [
+      `delete from ${table("twoFactor")} where "userId" = $1`,
+      `update ${table("user")} set "twoFactorEnabled" = false where "id" = $1`
+    ]
+  })
 }
 
 /**
@@ -242,17 +222,12 @@ export const resetSecondFactor = async (auth: AuthHost, email: string): Promise<
  */
 export const removePasskeys = async (auth: AuthHost, email: string): Promise<void> => {
   if (!auth.passkeys) throw refuse("no-passkeys", "Passkeys are not configured.")
-  const { table } = auth.internals
-  const user = `select "id" from ${table("user")} where "email" = $1`
-  await change(
-    auth,
-    "passkey-removed",
+  await takeFrom(auth, {
     email,
-    `with ended as (delete from ${table("session")} where "userId" in (${user})),`
-      + ` keys as (delete from ${table("passkey")} where "userId" in (${user}))`
-      + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "email" = $1 returning ${returned}`,
-    []
-  )
+    change: "passkeys-taken",
+    event: "passkey-removed",
+    statements: [`delete from ${auth.internals.table("passkey")} where "userId" = $1`]
+  })
 }
 
 /** The roles a user may be given, `admin` first. */

@@ -43,7 +43,7 @@ import {
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
 import type { EdgeAnswer, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
-import type { Action, Methods, Route } from "./router.ts"
+import type { Action, Methods, Mount, Route } from "./router.ts"
 import { incomingOf } from "./upload.ts"
 
 /** What an extra route is told about a request. */
@@ -172,7 +172,13 @@ const actionOf = (
   { actions, overrides }: Methods
 ): Action | undefined => {
   const named = overrides === true && sent === "POST" ? headers.get("x-http-method-override")?.toUpperCase() : undefined
-  return actions.get(named ?? sent) ?? actions.get(method)
+  return named === undefined ? actions.get(sent) ?? actions.get(method) : actions.get(named)
+}
+
+/** What a proxy takes off the paths of requests: the path of the public URL, unless the service has it in its own paths. */
+const takenPrefix = ({ pathname }: URL, { basePath }: Mount): string => {
+  const prefix = pathname.replace(/\/+$/, "")
+  return isBelow(basePath, prefix) ? "" : prefix
 }
 
 /** Whether an answer belongs to an upload in pieces: it then says the version of the protocol, a refusal too. */
@@ -188,6 +194,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const authPrefix = `${mount.parent}/auth`
   const statusPath = `${authPrefix}/status`
   const publicUrl = new URL(options.publicUrl ?? "http://localhost")
+  const prefix = takenPrefix(publicUrl, mount)
   const maxBody = options.maxBodyBytes ?? 2 * 1024 * 1024
   const maxInFlight = options.maxInFlight ?? 1024
   const maxUploads = options.maxUploads ?? 256
@@ -463,6 +470,14 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     return withBody(progress, maxBody, (body) => action.run(app, call, place, body))
   }
 
+  /** `Location` as clients reach it. */
+  const located = (answer: EdgeAnswer): EdgeAnswer => {
+    const { location } = answer.headers
+    return location === undefined || !location.startsWith("/")
+      ? answer
+      : { ...answer, headers: { ...answer.headers, location: prefix + location } }
+  }
+
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
     const route = routeOf(mount, progress.path)
     const access = app.accesses(caller)
@@ -475,9 +490,9 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       return Effect.fail(problem("invalid-key", "The key is not valid percent-encoded UTF-8."))
     }
     const call = callOf(progress, caller, access)
-    return Result.isFailure(call)
-      ? Effect.fail(call.failure)
-      : perform(progress, action, call.success, route.resource, route.key)
+    if (Result.isFailure(call)) return Effect.fail(call.failure)
+    const answered = perform(progress, action, call.success, route.resource, route.key)
+    return prefix === "" ? answered : Effect.map(answered, located)
   }
 
   const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>

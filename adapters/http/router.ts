@@ -68,23 +68,26 @@ const record = methods({
   DELETE: reads((app, call, at) => app.remove(call, at.resource, at.key))
 })
 
-/** Uploads as a whole, and the beginning of those in pieces. */
+/** Uploads as a whole, and the beginning of all others. */
 const uploads = methods({
   POST: {
     body: "file",
     run: (app, call, at, body) =>
-      call.header("tus-resumable") === null
-        ? app.upload(call, at.resource, body)
-        : app.uploads.begin(call, at.resource, body)
+      call.header("tus-resumable") !== null
+        ? app.uploads.begin(call, at.resource, body)
+        : call.query.some(([name]) => name === "direct")
+        ? app.uploads.direct(call, at.resource, body)
+        : app.upload(call, at.resource, body)
   },
   OPTIONS: reads((app, call, at) => app.uploads.options(call, at.resource))
 })
 
-/** One upload in pieces. */
-const piecedUpload: Methods = {
+/** One upload in pieces, or a direct one. */
+const pendingUpload: Methods = {
   ...methods({
     GET: reads((app, call, at) => app.uploads.answer(call, at.resource, at.key)),
     HEAD: reads((app, call, at) => app.uploads.state(call, at.resource, at.key)),
+    POST: reads((app, call, at) => app.uploads.confirm(call, at.resource, at.key)),
     PATCH: { body: "file", run: (app, call, at, body) => app.uploads.add(call, at.resource, at.key, body) },
     DELETE: reads((app, call, at) => app.uploads.end(call, at.resource, at.key)),
     OPTIONS: reads((app, call, at) => app.uploads.options(call, at.resource))
@@ -99,6 +102,13 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
   ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
+  [
+    "aggregate",
+    methods({
+      GET: reads((app, call, at) => app.aggregate(call, at.resource, null)),
+      POST: takesBody((app, call, at, body) => app.aggregate(call, at.resource, body))
+    })
+  ],
   ["bulk", methods({ POST: takesBody((app, call, at, body) => app.bulk(call, at.resource, body)) })],
   ["import", methods({ POST: { body: "file", run: (app, call, at, body) => app.import(call, at.resource, body) } })],
   ["upload", uploads],
@@ -150,7 +160,7 @@ const resourceRoute = (rest: string): Route => {
   const resource = decodePercent(isUpload ? first.slice(0, -uploadWord.length) : first) ?? ""
   const segment = rest.slice(slash + 1)
   if (resource === "" || segment === "" || segment.includes("/")) return nothing(resource)
-  if (isUpload) return { methods: piecedUpload, resource, key: segment }
+  if (isUpload) return { methods: pendingUpload, resource, key: segment }
   const colon = segment.lastIndexOf(":")
   const word = colon < 1 ? "" : segment.slice(colon + 1)
   const verb = recordVerbs.get(word) ?? extensionVerb(resource, word)

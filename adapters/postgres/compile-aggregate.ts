@@ -1,15 +1,26 @@
 /**
- * Facets, series and histograms as statements: each is one statement, exact in integers and decimals. Which field may be aggregated, and the
+ * Facets, series, histograms and groups as statements: each is one statement, exact in integers and decimals. Which field may be aggregated, and the
  * empty buckets, are the domain's business.
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
-import type { AggregatePlan, FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+import type {
+  AggregatePlan,
+  FacetsPlan,
+  GroupKey,
+  GroupMeasure,
+  GroupsPlan,
+  GroupsQuestion,
+  HistogramPlan,
+  Measure,
+  SeriesPlan
+} from "../../core/domain/read/plan.ts"
+import type { Granularity } from "../../core/domain/value/instant.ts"
 import { columnOf, conditionSql } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
-import { quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
@@ -22,6 +33,8 @@ export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement =
       return writer.finish(series(plan, writer))
     case "histogram":
       return writer.finish(histogram(plan, writer))
+    case "groups":
+      return writer.finish(groups(plan, writer))
   }
 }
 
@@ -37,25 +50,37 @@ export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): 
   if (trees === undefined) statements.set(model, trees = new WeakMap())
   let known = trees.get(where)
   if (known === undefined) trees.set(where, known = new BoundedMap(mostAggregates))
-  const key = `${plan.of} ${plan.field.index} ${questionOf(plan)} ${trigramSchema}`
+  const key = `${plan.of} ${questionOf(plan)} ${trigramSchema}`
   let statement = known.get(key)
   if (statement === undefined) known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema)))
   return statement
 }
 
-/** What is written into the text of an aggregate besides its model, field and rows. */
+const questionIds = new WeakMap<GroupsQuestion, number>()
+let lastQuestion = 0
+
+const idOf = (question: GroupsQuestion): number => {
+  let id = questionIds.get(question)
+  if (id === undefined) questionIds.set(question, id = ++lastQuestion)
+  return id
+}
+
+const nameOf = (measure: Measure): string =>
+  measure.of === "count" ? measure.of : `${measure.of} ${measure.field.index}`
+
+/** What is written into the text of an aggregate besides its model and rows. */
 const questionOf = (plan: AggregatePlan): string => {
   switch (plan.of) {
     case "facets":
-      return String(plan.limit)
+      return `${plan.field.index} ${plan.limit} ${plan.measure === undefined ? "" : nameOf(plan.measure)}`
     case "series": {
-      const { from, granularity, limit, measure, timeZone, to } = plan
-      return `${granularity} ${timeZone} ${from} ${to} ${limit} ${measure.of} ${
-        measure.of === "count" ? "" : measure.field.index
-      }`
+      const { field, from, granularity, limit, measure, timeZone, to } = plan
+      return `${field.index} ${granularity} ${timeZone} ${from} ${to} ${limit} ${nameOf(measure)}`
     }
     case "histogram":
-      return String(plan.buckets)
+      return `${plan.field.index} ${plan.buckets}`
+    case "groups":
+      return `${idOf(plan.question)} ${plan.limit}`
   }
 }
 
@@ -64,6 +89,8 @@ export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
   switch (plan.of) {
     case "facets":
       return [plan.field]
+    case "groups":
+      return plan.question.columns
     case "series":
       // The start of a bucket is always an instant, whatever the field.
       return plan.measure.of === "min" || plan.measure.of === "max"
@@ -77,9 +104,12 @@ export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
 const asTimestamp = (field: Field): Field => field.kind === "timestamp" ? field : { ...field, kind: "timestamp" }
 
 const facets = (plan: FacetsPlan, writer: Writer): string => {
+  const { limit, measure = { of: "count" } } = plan
   const column = columnOf("t", plan.field)
-  return `select ${column}::text, count(*)::text from ${tableOf(plan.model)} t${whereSql(plan.where, writer)}` +
-    ` group by ${column} order by count(*) desc, ${column} limit ${plan.limit}`
+  const value = measure.of === "count" ? null : measureSql(measure)
+  return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
+    ` from ${tableOf(plan.model)} t${whereSql(plan.where, writer)} group by ${column}` +
+    ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
 }
 
 /** The exact decimal value of a double would be long. People see its shortest text, so that is what is counted. */
@@ -96,28 +126,45 @@ const measureSql = (measure: Measure): string =>
     ? `sum(${exactOf(measure.field)})`
     : `${measure.of}(${columnOf("t", measure.field)})`
 
+/** Hours are buckets of real time, so that the one that an autumn night repeats is two. */
+const isInstant = (field: Field, granularity: Granularity): boolean => granularity === "hour" && field.kind !== "date"
+
+/** The bucket of a time, by which rows are grouped: its start in the zone's local time, or as an instant. */
+const bucketOf = (field: Field, granularity: Granularity, timeZone: string): string => {
+  const column = columnOf("t", field)
+  const zone = quoted(timeZone)
+  // A timestamp without a zone is read as UTC, the session's zone. A date is a calendar day: its bucket starts at local midnight.
+  return isInstant(field, granularity)
+    ? `date_trunc('hour', ${column}::timestamptz, ${zone})`
+    : field.kind === "date"
+    ? `date_trunc('${granularity}', ${column}::timestamp)`
+    : `date_trunc('${granularity}', ${column}::timestamptz at time zone ${zone})`
+}
+
+/** The first instant of a bucket of `bucketOf`. */
+const startOf = (field: Field, granularity: Granularity, timeZone: string, bucket: string): string => {
+  if (isInstant(field, granularity)) return bucket
+  const zone = quoted(timeZone)
+  // A local time that occurs twice, such as midnight in Havana when summer ends, means the first of both instants. The database gives the
+  // second.
+  const first = `((${bucket} - interval '1 day') at time zone ${zone} + interval '24 hours')`
+  return `case when ${first} at time zone ${zone} = ${bucket} then ${first} else ${bucket} at time zone ${zone} end`
+}
+
+const [firstDay, endOfDays] = ["0001-01-01", "10000-01-01"]
+
 const series = (plan: SeriesPlan, writer: Writer): string => {
   const { field, from, granularity, timeZone, to } = plan
   const column = columnOf("t", field)
   // Instants outside of the years 0001 to 9999 have no bucket, and the database cannot always give their local time. Nulls are in no range.
   const bound = (cell: string | null, otherwise: string) => cell === null ? quoted(otherwise) : writer.constant(cell)
-  const tests = [`${column} >= ${bound(from, "0001-01-01")}`, `${column} < ${bound(to, "10000-01-01")}`]
+  const tests = [`${column} >= ${bound(from, firstDay)}`, `${column} < ${bound(to, endOfDays)}`]
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
-  const zone = quoted(timeZone)
-  const instants = granularity === "hour" && field.kind !== "date"
-  // A timestamp without a zone is read as UTC, the session's zone. A date is a calendar day: its bucket starts at local midnight.
-  const group = instants
-    ? `date_trunc('hour', ${column}::timestamptz, ${zone})`
-    : field.kind === "date"
-    ? `date_trunc('${granularity}', ${column}::timestamp)`
-    : `date_trunc('${granularity}', ${column}::timestamptz at time zone ${zone})`
-  // A local time that occurs twice, such as midnight in Havana when summer ends, means the first of both instants. The database gives the
-  // second.
-  const first = `((s.start - interval '1 day') at time zone ${zone} + interval '24 hours')`
-  const start = instants
-    ? "s.start"
-    : `case when ${first} at time zone ${zone} = s.start then ${first} else s.start at time zone ${zone} end`
-  const groups = `select ${group} as start, ${measureSql(plan.measure)} as value from ${tableOf(plan.model)} t` +
+  const start = startOf(field, granularity, timeZone, "s.start")
+  const groups =
+    `select ${bucketOf(field, granularity, timeZone)} as start, ${measureSql(plan.measure)} as value from ${
+      tableOf(plan.model)
+    } t` +
     ` where ${tests.join(" and ")} group by 1 offset 0`
   return `select b.start::text, b.value::text from (select ${start} as start, s.value from (${groups}) s offset 0) b` +
     // A bucket may begin before year 0001 although its rows do not. The comparison of offsets spares most rows this.
@@ -146,4 +193,75 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
     ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table} where ${where} group by 1)` +
     ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`
+}
+
+const firstInstant = "'0001-01-01 00:00:00+00'::timestamptz"
+
+/** Times are grouped by the instant that the database takes for the start of a bucket: one call a row. */
+const keySql = ({ field, granularity }: GroupKey, timeZone: string): string => {
+  const column = columnOf("t", field)
+  if (granularity === null) return column
+  const bucket = field.kind === "date"
+    ? bucketOf(field, granularity, timeZone)
+    : `date_trunc('${granularity}', ${column}::timestamptz, ${quoted(timeZone)})`
+  // Instants outside of the years 0001 to 9999 have no bucket. The database cannot always give their local time.
+  return `case when ${column} >= '${firstDay}' and ${column} < '${endOfDays}' then ${bucket} end`
+}
+
+/** The first instant of the bucket in `column`. A bucket may begin before year 0001 although its rows do not. */
+const keyStart = ({ field, granularity }: GroupKey, timeZone: string, column: string): string => {
+  if (granularity === null) return column
+  const local = field.kind === "date" || granularity === "hour"
+    ? column
+    : `(${column} at time zone ${quoted(timeZone)})`
+  const start = startOf(field, granularity, timeZone, local)
+  return `case when (${start}) < ${firstInstant} then ${firstInstant} else ${start} end`
+}
+
+/** Gives a quotient this many digits after the point at least. Without it an average of large integers would have none. */
+const leastDigits = `0.${"0".repeat(16)}`
+
+/** Sums of integers are numerics, so that a condition may compare them with any number. Averages of floats are exact, as their sums are. */
+const groupMeasureSql = (measure: GroupMeasure): string => {
+  if (measure.of === "count") return "count(*)"
+  const { field, of } = measure
+  const column = columnOf("t", field)
+  const sum = `sum(${field.kind === "float" ? exactOf(field) : column})::numeric`
+  switch (of) {
+    case "count_distinct":
+      return `count(distinct ${column})`
+    case "sum":
+      return sum
+    case "avg":
+      return `trim_scale((${sum} + ${leastDigits}) / nullif(count(${column}), 0))`
+    case "median":
+      return `percentile_disc(0.5) within group (order by ${column})`
+    case "p95":
+      return `percentile_disc(0.95) within group (order by ${column})`
+    default:
+      return `${of}(${column})`
+  }
+}
+
+/**
+ * Groups and measures in a subquery, so that `having` and the order speak of its columns. Buckets are grouped in local time and become instants
+ * once a group.
+ */
+const groups = ({ limit, model, question, where }: GroupsPlan, writer: Writer): string => {
+  const { columns, having, keys, measures, order, timeZone } = question
+  const names = columns.map((column) => identifier(column.column))
+  const values = [...keys.map((key) => keySql(key, timeZone)), ...measures.map(groupMeasureSql)]
+  const by = keys.length === 0 ? "" : ` group by ${keys.map((_, i) => i + 1).join(", ")}`
+  const inner = `select ${values.map((value, i) => `${value} as ${names[i]!}`).join(", ")}` +
+    ` from ${tableOf(model)} t${whereSql(where, writer)}${by}`
+  const starts = names.map((name, i) =>
+    i < keys.length ? `${keyStart(keys[i]!, timeZone, `s.${name}`)} as ${name}` : `s.${name}`
+  )
+  const from = keys.some(({ granularity }) => granularity !== null)
+    ? `select ${starts.join(", ")} from (${inner} offset 0) s offset 0`
+    : inner
+  const condition = having.op === "true" ? "" : ` where ${conditionSql(having, "a", writer)}`
+  const sorts = order.map(({ descending, field }) => `${columnOf("a", field)}${descending ? " desc" : ""}`)
+  return `select ${names.map((name) => `a.${name}::text`).join(", ")} from (${from}) a${condition}` +
+    `${sorts.length === 0 ? "" : ` order by ${sorts.join(", ")}`} limit ${limit}`
 }

@@ -160,7 +160,8 @@ const isPadded = (field: Field, value: Operand): boolean =>
  * Whether the column's type keeps blanks at the end of values: comparisons with char(n) ignore those of both sides. The planner reads this
  * as a constant and leaves out what it rules out. Only char(n) may be compared as text; for `citext` that would be another comparison.
  */
-const keepsBlanks = (column: string): string => `octet_length((case when false then ${column} else ' ' end)::text) = 1`
+export const keepsBlanks = (column: string): string =>
+  `octet_length((case when false then ${column} else ' ' end)::text) = 1`
 
 const membership = (field: Field, values: readonly Operand[], alias: string, writer: Writer): string => {
   if (values.length === 0) return "false"

@@ -38,13 +38,14 @@ const hashSql = (fields: readonly Field[]): string => {
   return `encode(sha256(convert_to(${parts.join(" || ")}, 'UTF8')), 'hex')`
 }
 
-const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
+/** What a row of a page is made of, as SQL. */
+export const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
   ...shape.columns.map((field) => textColumn("t", field)),
   ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
   ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
 ]
 
-const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
+export const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
   order.map(({ descending, field }) => `${columnOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
 
 const reverse = (order: readonly SortKey[]): readonly SortKey[] =>

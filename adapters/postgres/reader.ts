@@ -6,11 +6,12 @@
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { Schemas } from "../../core/domain/declare/schemas.ts"
-import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
+import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
 import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-aggregate.ts"
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
+import { canonicalRelated, relatedStatement, relatedValues, writeRelated } from "./compile-related.ts"
 import { failed } from "./errors.ts"
 import { passingRows, type PlanNode, planProcesses, throughCost, wholeScans } from "./estimate.ts"
 import type { IdempotencyStore } from "./idempotency.ts"
@@ -68,10 +69,12 @@ const findTrigram =
 
 const noPosition: readonly Cell[] = []
 
-type Plan = PagePlan | CountPlan | AggregatePlan
+type Plan = PagePlan | RelatedPlan | CountPlan | AggregatePlan
 
 const statementOf = (plan: Plan, trigram: string): Statement =>
-  "shape" in plan
+  "keys" in plan
+    ? relatedStatement(plan, trigram)
+    : "shape" in plan
     ? pageStatement(plan, trigram)
     : "of" in plan
     ? aggregateStatement(plan, trigram)
@@ -106,14 +109,18 @@ interface Read {
 
 /** A plan as a statement, written by the given writer. */
 const writePlan = (plan: Plan, writer: Writer): Statement =>
-  "shape" in plan
+  "keys" in plan
+    ? writeRelated(plan, writer)
+    : "shape" in plan
     ? writePage(plan, writer)
     : "of" in plan
     ? writeAggregate(plan, writer)
     : writeCount(plan, writer)
 
 const valuesFor = (plan: Plan): Values =>
-  "shape" in plan
+  "keys" in plan
+    ? { bindings: plan.bindings, given: relatedValues(plan), offset: 0 }
+    : "shape" in plan
     ? { bindings: plan.bindings, given: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
     : valuesOf(plan.bindings)
 
@@ -224,6 +231,10 @@ export abstract class Reader implements RecordsReader {
       const canonical = canonicalRows(rows, plan.shape.columns)
       return plan.before === undefined ? canonical : [...canonical].reverse()
     })
+  }
+
+  related(plan: RelatedPlan): Effect.Effect<readonly Row[], RecordsError> {
+    return Effect.map(this.#read(plan), (rows) => canonicalRelated(rows, plan))
   }
 
   /** The statement of a page with its values, as `use` runs it. */

@@ -100,6 +100,7 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
 
   return {
     page: (plan) => reader.page(plan),
+    related: (plan) => reader.related(plan),
     indexed: (index) => reader.indexed(index),
     pageWithin: (plan, bytes) => reader.pageWithin(plan, bytes),
     count: (plan) => reader.count(plan),

@@ -449,6 +449,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         return found
       }),
     link: null,
+    direct: null,
     resumable: {
       begin: (name) => attempt(() => beginUpload(name)),
       size: (name) => attempt(async () => (await headOf(name))?.size ?? null),

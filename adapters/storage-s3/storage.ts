@@ -197,6 +197,37 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
           { expiresIn: Math.max(1, Math.min(Math.floor(seconds), 604_800)) }
         )
       ),
-    resumable: makePieces(connection, waitMs)
+    resumable: makePieces(connection, waitMs),
+    direct: {
+      presignPut: (path, { seconds, size }) =>
+        use(async ({ getSignedUrl, PutObjectCommand }, client) => {
+          // The object is read by nobody, but some buckets are public: it shows itself as nothing that a browser opens.
+          const headers = { "content-type": "application/octet-stream", "content-length": String(size) }
+          const url = await getSignedUrl(
+            client,
+            new PutObjectCommand({ ...keyOf(path), ContentType: headers["content-type"], ContentLength: size }),
+            { expiresIn: seconds, signableHeaders: new Set(["host", ...Object.keys(headers)]) }
+          )
+          return { url, headers }
+        }),
+      copy: (from, to, type) =>
+        use(async ({ CopyObjectCommand }, client, abortSignal) => {
+          const { Bucket, Key } = keyOf(from)
+          try {
+            await client.send(
+              new CopyObjectCommand({
+                ...paramsOf(to, type),
+                CopySource: [Bucket, ...Key.split("/")].map(encodeURIComponent).join("/"),
+                MetadataDirective: "REPLACE"
+              }),
+              { abortSignal }
+            )
+            return true
+          } catch (error) {
+            if (isMissing(error)) return false
+            throw error
+          }
+        })
+    }
   }
 }

@@ -24,7 +24,7 @@ export interface TasksApp {
   readonly task: (call: Call, id: string, verb: TaskVerb | null, body: Uint8Array) => Answer
 }
 
-/** Uploads in pieces. `key`: the part of the path after `:upload/`. */
+/** Uploads in pieces, and direct ones. `key`: the part of the path after `:upload/`. */
 export interface UploadsApp {
   readonly options: (call: Call, resource: string) => Answer
   readonly begin: (call: Call, resource: string, incoming: Incoming) => Answer
@@ -32,6 +32,8 @@ export interface UploadsApp {
   readonly add: (call: Call, resource: string, key: string, incoming: Incoming) => Answer
   readonly answer: (call: Call, resource: string, key: string) => Answer
   readonly end: (call: Call, resource: string, key: string) => Answer
+  readonly direct: (call: Call, resource: string, incoming: Incoming) => Answer
+  readonly confirm: (call: Call, resource: string, key: string) => Answer
 }
 
 /** Bodies arrive as bytes already limited in size; the use case parses JSON itself (depth, duplicate and prototype keys are refused). */
@@ -43,6 +45,8 @@ export interface App extends TasksApp {
   readonly facets: (call: Call, resource: string) => Answer
   readonly series: (call: Call, resource: string) => Answer
   readonly histogram: (call: Call, resource: string) => Answer
+  /** `:aggregate`; `body` null: a GET, with the parameters in the query. */
+  readonly aggregate: (call: Call, resource: string, body: Uint8Array | null) => Answer
   readonly seek: (call: Call, resource: string) => Answer
   readonly create: (call: Call, resource: string, body: Uint8Array) => Answer
   readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer

@@ -8,13 +8,14 @@ import type { Functions } from "../domain/function/declaration.ts"
 import { notFound } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { App, TasksApp } from "./app.ts"
+import { beginDirect, confirmDirect } from "./file/direct.ts"
 import { addPiece, beginUpload, endUpload, uploadAnswer, uploadOptions, uploadState } from "./file/resume.ts"
 import { upload } from "./file/upload.ts"
 import { callFunction } from "./function/function.ts"
 import type { FunctionsCore } from "./function/function.ts"
 import type { Accesses } from "./ground/call.ts"
 import type { Core } from "./ground/core.ts"
-import { facets, histogram, series } from "./read/aggregate.ts"
+import { facets, groups, histogram, series } from "./read/aggregate.ts"
 import { makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
@@ -85,6 +86,7 @@ const makeUses = (
   facets: (call, resource) => facets(core, call, resource),
   series: (call, resource) => series(core, call, resource),
   histogram: (call, resource) => histogram(core, call, resource),
+  aggregate: (call, resource, body) => groups(core, call, resource, body),
   seek: (call, resource) => seek(core, call, resource),
   create: (call, resource, body) => create(core, call, resource, body),
   update: (call, resource, key, body) => update(core, call, resource, key, body),
@@ -100,6 +102,8 @@ const makeUses = (
     state: (call, resource, key) => uploadState(core, call, resource, key),
     add: (call, resource, key, incoming) => addPiece(core, call, resource, key, incoming),
     answer: (call, resource, key) => uploadAnswer(core, call, resource, key),
-    end: (call, resource, key) => endUpload(core, call, resource, key)
+    end: (call, resource, key) => endUpload(core, call, resource, key),
+    direct: (call, resource, incoming) => beginDirect(core, call, resource, incoming),
+    confirm: (call, resource, key) => confirmDirect(core, call, resource, key)
   }
 })

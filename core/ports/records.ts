@@ -1,5 +1,5 @@
 /**
- * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Five reading
+ * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Six reading
  * methods and one transaction; no SQL, no field names as text, no decision about access passes through here.
  *
  * Contract (test/contracts/records.ts runs it against every implementation):
@@ -16,7 +16,7 @@ import type * as Effect from "effect/Effect"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import type { Field, Model } from "../domain/model/model.ts"
 import type { Outage } from "../domain/outage.ts"
-import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
+import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../domain/read/plan.ts"
 import type { Cell, Row } from "../domain/value/kind.ts"
 
 /** Why a read or write failed. Column and constraint names stay inside: never put them into an answer. */
@@ -81,6 +81,8 @@ export interface PlanEstimate {
 
 export interface RecordsReader {
   readonly page: (plan: PagePlan) => Effect.Effect<readonly Row[], RecordsError>
+  /** Rows of several values at once, in one statement. */
+  readonly related: (plan: RelatedPlan) => Effect.Effect<readonly Row[], RecordsError>
   /** A count as decimal text. */
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
@@ -94,7 +96,9 @@ export interface RecordsReader {
     readonly texts: readonly string[]
   }) => Effect.Effect<readonly string[], RecordsError>
   /** The planner's judgement; never runs the query. */
-  readonly estimate: (plan: PagePlan | CountPlan | AggregatePlan) => Effect.Effect<PlanEstimate, RecordsError>
+  readonly estimate: (
+    plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan
+  ) => Effect.Effect<PlanEstimate, RecordsError>
 }
 
 /**

@@ -100,6 +100,24 @@ export interface ResumableStorage {
   readonly forget: (before: number) => Effect.Effect<void, StorageError>
 }
 
+/** A request that the storage takes from whoever has it. */
+export interface SignedPut {
+  readonly url: string
+  /** Headers that it must have, by their lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** Files that their senders bring to the storage themselves. */
+export interface DirectStorage {
+  /** Signs a request that stores a body of just this size at a path, in place of what is there. For so many seconds it may begin, again and again. */
+  readonly presignPut: (
+    path: string,
+    options: { readonly size: number; readonly seconds: number }
+  ) => Effect.Effect<SignedPut, StorageError>
+  /** Copies a file as it is to a path, with a type. Nothing that its sender said of it is taken along. False: it is not there. */
+  readonly copy: (from: string, to: string, type: string) => Effect.Effect<boolean, StorageError>
+}
+
 export interface StorageService {
   /**
    * Stores a file and returns its size in bytes. `size`: its length, if that is known before. A storage that needs it fails with `Body` if the body
@@ -123,6 +141,8 @@ export interface StorageService {
   /** Makes a link that the storage serves itself. Null if the storage has no links: the service then sends the bytes. */
   readonly link: ((path: string, options: LinkOptions) => Effect.Effect<string, StorageError>) | null
   readonly resumable: ResumableStorage
+  /** Null: all bytes come through the service. */
+  readonly direct: DirectStorage | null
 }
 
 /** The storages of a service, by the names of its providers. */

@@ -300,6 +300,21 @@ const conditionOf = (random: Random, resource: Resource): string => {
 const filterOf = (random: Random, resource: Resource): string =>
   encodeURIComponent(random.many(0, 3, () => conditionOf(random, resource)).join(random.pick([" AND ", " OR "])))
 
+/** A relation, mostly with a shape; its texts name fields of any resource. */
+const wayOf = (random: Random, ways: readonly string[]): string => {
+  const other = random.pick(resources)
+  const shape = random.pick([
+    () => "",
+    () => "(count)",
+    () => `(count, filter: '${conditionOf(random, other).replaceAll("'", "\"")}')`,
+    () => `(page_size: ${random.pick([1, 2])}, order_by: "${fieldOf(random, other)} desc")`,
+    () => `(fields: "${fieldOf(random, other)}")`,
+    () => `(filter: '${conditionOf(random, other).replaceAll("'", "\"")}')`
+  ])()
+  const further = random.chance(3) ? `.${random.pick(["project", "tasks", "person", "vault", "guarded"])}(count)` : ""
+  return encodeURIComponent(random.pick(ways) + shape + further)
+}
+
 /** A body that mostly fits; `ref`: it may refer to what a batch created. */
 const bodyOf = (random: Random, resource: Resource, creates: boolean, ref = false): object => {
   const named = (name: string, field: string) => ref && random.chance(3) ? { $ref: "r", field } : name
@@ -356,9 +371,15 @@ const askOf = (random: Random): Ask => {
       `page_size=${random.pick([1, 3, 50])}`,
       ...random.chance(2) ? [`filter=${filterOf(random, resource)}`] : [],
       ...random.chance(2) ? [`order_by=${fieldOf(random, resource)}${random.pick(["", "%20desc"])}`] : [],
-      ...random.chance(3) ? [`fields=${fieldOf(random, resource)}`] : [],
+      ...random.chance(3)
+        ? [
+          `fields=${random.chance(3) ? `${random.pick(["project", "person", "vault", "tasks"])}.` : ""}${
+            fieldOf(random, resource)
+          }`
+        ]
+        : [],
       ...random.chance(3) && resource === "projects" ? ["show_deleted=true"] : [],
-      ...random.chance(4) && ways.length > 0 ? [`expand=${random.pick<string>(ways)}`] : []
+      ...random.chance(3) && ways.length > 0 ? [`expand=${wayOf(random, ways)}`] : []
     ].join("&")
   const get = (path: string): Ask => ({ method: "GET", path })
   const list = () => get(`${base}?${page()}${random.pick(["", "&count=exact"])}`)
@@ -371,9 +392,13 @@ const askOf = (random: Random): Ask => {
     () => get(`${base}:histogram?field=${fieldOf(random, resource)}&buckets=3&filter=${filterOf(random, resource)}`),
     () =>
       get(
-        `${base}:series?field=${random.pick(["due", "at"])}&range=all&granularity=month&measure=${
-          random.pick(["count", "sum:value", "max:rank"])
-        }`
+        random.chance(2)
+          ? `${base}:aggregate?group_by=${fieldOf(random, resource)}&measures=count,max(${
+            fieldOf(random, resource)
+          })&having=${random.pick(["", "count%20%3E%201"])}&filter=${filterOf(random, resource)}`
+          : `${base}:series?field=${random.pick(["due", "at"])}&range=all&granularity=month&measure=${
+            random.pick(["count", "sum:value", "max:rank"])
+          }`
       ),
     () => get(`${key}${random.pick(["", resource === "projects" ? "?show_deleted=true" : ""])}`),
     () => get(random.pick(["/api/meta", "/api/openapi.json"])),

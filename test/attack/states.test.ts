@@ -397,6 +397,8 @@ const routes: readonly Route[] = [
   reading("facets", get(api("books:facets?field=pages"))),
   reading("series", get(api("books:series?field=printed_at&granularity=day"))),
   reading("histogram", get(api("books:histogram?field=pages"))),
+  reading("aggregate", get(api("books:aggregate?group_by=pages&limit=5"))),
+  reading("aggregate by a body", () => send("POST", api("books:aggregate"), { body: { measures: ["sum(pages)"] } })),
   reading("seek", get(api("books:seek?position=5"))),
   reading("export", get(api("letters:export?format=csv"))),
   reading("sizes", get("/api/sizes?resources=books,letters")),
@@ -949,8 +951,6 @@ const cutOff: readonly State[] = [
     serves: ["nothing"],
     says: /^Too many requests are waiting for the database\.$/,
     ready: [200, serving],
-    // The connections of accounts are given up after a silence. A sign-out waits twice for one, so on a slow machine it may get one: then it ends the session and answers 503.
-    only: /^(?!sign out$)/,
     idle: true,
     atOnce: true
   },

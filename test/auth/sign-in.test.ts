@@ -150,10 +150,35 @@ describe("sign-in", () => {
 })
 
 describe("the session", () => {
+  it("does not end by a sign-out that cannot be read", async () => {
+    const cookie = await sessionOf(auth, "user@example.org")
+    for (const body of [{ callbackURL: 1 }, { state: ["x"] }, { disableRedirect: "yes" }]) {
+      expect((await ask(auth, "POST", "/sign-out", { cookie, body })).status).toBe(400)
+    }
+    expect((await ask(auth, "GET", "/get-session", { cookie })).body).not.toBeNull()
+  })
+
+  it("ends by no cookie whose signature is another's", async () => {
+    const cookie = await sessionOf(auth, "user@example.org")
+    const forged = cookie.replace(/\.[^.;]*/, `.${"A".repeat(43)}%3D`)
+    expect((await ask(auth, "POST", "/sign-out", { cookie: forged, body: {} })).status).toBe(200)
+    expect((await ask(auth, "GET", "/get-session", { cookie })).body).not.toBeNull()
+  })
+
   it("ends with sign-out", async () => {
     const cookie = await sessionOf(auth, "user@example.org")
     expect((await ask(auth, "GET", "/token", { cookie })).status).toBe(200)
-    expect((await ask(auth, "POST", "/sign-out", { cookie })).status).toBe(200)
+    const out = await ask(auth, "POST", "/sign-out", { cookie })
+    expect([out.status, out.text, out.headers.get("content-type")]).toEqual([
+      200,
+      "{\"success\":true}",
+      "application/json"
+    ])
+    expect(out.headers.getSetCookie().map((each) => each.split(";", 2).join(";"))).toEqual([
+      "service.session_token=; Max-Age=0",
+      "service.session_data=; Max-Age=0",
+      "service.dont_remember=; Max-Age=0"
+    ])
     const refused = await ask(auth, "GET", "/token", { cookie })
     expect(refused).toMatchObject({ status: 401, body: { type: "urn:service:problem:unauthenticated" } })
     expect(refused.headers.get("www-authenticate")).toBe("Bearer")
@@ -397,6 +422,34 @@ describe("a database that is away", () => {
       return status
     }, { interval: 20 }).toBe(200)
     for (const status of statuses) expect([200, 503]).toContain(status)
+  })
+
+  it("never refuses a sign-out that has ended its session, whichever connection it does not get", async () => {
+    let left = Number.POSITIVE_INFINITY
+    const scarce = store.instance({
+      database: {
+        connect: () =>
+          left-- === 0 ? Promise.reject(new Error("timeout exceeded when trying to connect")) : store.pool.connect(),
+        end: () => Promise.resolve()
+      },
+      onError: () => {}
+    })
+    const outcomes: string[] = []
+    for (let got = 0; got < 5; got++) {
+      left = Number.POSITIVE_INFINITY
+      const cookie = await sessionOf(scarce, "user@example.org")
+      const other = await sessionOf(scarce, "user@example.org")
+      left = got
+      const { headers, status } = await ask(scarce, "POST", "/sign-out", { cookie, body: {} })
+      left = Number.POSITIVE_INFINITY
+      const stands = async (of: string) => (await ask(scarce, "GET", "/get-session", { cookie: of })).body !== null
+      outcomes.push(`${status} ${await stands(cookie) ? "stands" : "ended"}`)
+      expect(status === 503).toBe(headers.get("retry-after") === "1")
+      expect(await stands(other)).toBe(true)
+    }
+    expect(new Set(outcomes)).toEqual(new Set(["503 stands", "200 ended"]))
+    // It waits for one connection, so nobody who is to wait at all waits twice.
+    expect(outcomes.filter((each) => each === "503 stands")).toHaveLength(1)
   })
 
   it("lets nobody in on a token it cannot judge", async () => {

@@ -1,17 +1,15 @@
 import { scryptSync } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { currentRoles, namesOf, rolesWithin } from "../../adapters/auth/accounts.ts"
 import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
 import { adminLock } from "../../adapters/auth/migration.ts"
 import {
   createUser,
-  currentRoles,
   deleteUser,
   hasUsers,
   listUsers,
-  namesOf,
   revokeUser,
   roleChoices,
-  rolesWithin,
   setUserBanned,
   setUserRole
 } from "../../adapters/auth/users.ts"

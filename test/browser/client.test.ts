@@ -123,6 +123,9 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
         facets: (await orders.facets({ field: "channel" })).facets.length,
         series: (await orders.series({ field: "created_at", range: "7d" })).points.length,
         histogram: (await orders.histogram({ field: "total", buckets: 5 })).buckets.length,
+        groups:
+          (await orders.aggregate({ group_by: ["channel", "currency"], measures: ["sum(total)"], limit: 3 })).groups
+            .length,
         seek: (await orders.seek(5_000, { page_size: 3 })).items.length,
         search: (await orders.search({
           filter: (o) => and(o["status"]!.eq("paid"), o["total"]!.ge("10")),
@@ -141,6 +144,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       removed: null,
       facets: 3,
       histogram: 5,
+      groups: 3,
       seek: 3,
       search: 4,
       version: expect.any(String)

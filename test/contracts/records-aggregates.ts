@@ -1,11 +1,14 @@
-/** The records contract: facets, series and histograms. */
+/** The records contract: facets, series, histograms and groups. */
 
 import * as Result from "effect/Result"
 import { describe, expect } from "vitest"
+import { readableBit, restrictModel } from "../../core/domain/access/restrict.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { checkTimeZone } from "../../core/domain/read/aggregate.ts"
-import type { SeriesPlan } from "../../core/domain/read/plan.ts"
+import { readGroups } from "../../core/domain/read/group.ts"
+import type { Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+import { groupsRequest } from "../../core/domain/read/request.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
 import { bindings, equals, f, type RecordsTest, things } from "./records-tables.ts"
 
@@ -29,6 +32,28 @@ export const aggregateSuite = (test: RecordsTest): void => {
         bindings
       })
       expect(yield* timestamps).toEqual([[null, "6"]])
+    })
+
+    test("facets: by a measure, largest first, values without one last", function*({ records, store }) {
+      yield* store([
+        { name: "a", total: "1.00" },
+        { name: "b", total: "9.00" },
+        { name: "b", total: "-20.00" },
+        { name: "c", total: null },
+        { name: null, total: "5.00" },
+        { name: "d", total: "5.00" }
+      ])
+      const facets = (measure: Measure, limit = 50) =>
+        records.aggregate({ of: "facets", model: things, field: f("name"), where: always, limit, measure, bindings })
+      expect(yield* facets({ of: "sum", field: f("total") })).toEqual([
+        ["d", "1", "5.00"],
+        [null, "1", "5.00"],
+        ["a", "1", "1.00"],
+        ["b", "2", "-11.00"],
+        ["c", "1", null]
+      ])
+      expect(yield* facets({ of: "max", field: f("total") }, 1)).toEqual([["b", "2", "9.00"]])
+      expect(yield* facets({ of: "count" }, 1)).toEqual([["b", "2"]])
     })
 
     const series = (records: RecordsService, parts: Partial<SeriesPlan>) =>
@@ -239,5 +264,194 @@ export const aggregateSuite = (test: RecordsTest): void => {
         expect(yield* histogram(records, name, 2)).toEqual([["1", "3", "1", "1"]])
       }
     )
+
+    const everything = restrictModel(things, things.fields.map(() => readableBit), true)
+    const groups = (
+      records: RecordsService,
+      query: { readonly [name: string]: string },
+      where: FilterTree = always
+    ) => {
+      const request = Result.getOrThrow(groupsRequest(Object.entries(query)))
+      const question = Result.getOrThrow(readGroups(everything, request))
+      return records.aggregate({ of: "groups", model: things, question, where, limit: request.limit, bindings })
+    }
+
+    test("groups: all measures are exact, and skip nulls", function*({ records, store }) {
+      yield* store([
+        { status: "a", total: "9999999999.99", qty: "2147483647", ratio: "0.1", at: "2026-01-01T10:00:00.000001Z" },
+        { status: "a", total: "0.02", qty: "2147483647", ratio: "0.2", at: "2026-01-01T10:00:00.000002Z" },
+        { status: "a", total: "0.02", qty: null, ratio: null, at: null },
+        { status: "b", total: null, qty: null, ratio: null, at: null }
+      ])
+      const of = (name: string) =>
+        groups(records, {
+          group_by: "status",
+          measures: [
+            "count",
+            ...["count_distinct", "sum", "avg", "min", "max", "median", "p95"].map((word) => `${word}(${name})`)
+          ].join()
+        })
+      const none = [null, null, null, null, null, null]
+      expect(yield* of("total")).toEqual([
+        [
+          "a",
+          "3",
+          "2",
+          "10000000000.03",
+          "3333333333.3433333333333333",
+          "0.02",
+          "9999999999.99",
+          "0.02",
+          "9999999999.99"
+        ],
+        ["b", "1", "0", ...none]
+      ])
+      expect(yield* of("qty")).toEqual([
+        ["a", "3", "1", "4294967294", "2147483647", ...Array.from({ length: 4 }, () => "2147483647")],
+        ["b", "1", "0", ...none]
+      ])
+      expect(yield* of("ratio")).toEqual([
+        ["a", "3", "2", "0.3", "0.15", "0.1", "0.2", "0.1", "0.2"],
+        ["b", "1", "0", ...none]
+      ])
+      const [early, late] = ["2026-01-01T10:00:00.000001Z", "2026-01-01T10:00:00.000002Z"]
+      const times = { group_by: "status", measures: "min(at),max(at),median(at),p95(at)" }
+      expect(yield* groups(records, times)).toEqual([["a", early, late, early, late], ["b", null, null, null, null]])
+    })
+
+    test("groups: sums and averages of 64-bit integers do not overflow", function*({ records, store }) {
+      yield* store([{ id: "9223372036854775807" }, { id: "9223372036854775806" }])
+      expect(yield* groups(records, { measures: "sum(id),avg(id),max(id),p95(id)" })).toEqual([
+        ["18446744073709551613", "9223372036854775806.5", "9223372036854775807", "9223372036854775807"]
+      ])
+    })
+
+    test(
+      "groups: median and 95th percentile are values of the column, by nearest rank",
+      function*({ records, store }) {
+        yield* store(Array.from({ length: 40 }, (_, i) => ({ qty: String(40 - i), day: i < 21 ? "2026-01-02" : null })))
+        expect(yield* groups(records, { measures: "median(qty),p95(qty),median(day)" })).toEqual([
+          ["20", "38", "2026-01-02"]
+        ])
+      }
+    )
+
+    test("groups: without keys there is one group, also of no rows", function*({ records, store }) {
+      yield* store([{ qty: "1" }])
+      const measures = "count,sum(qty),avg(qty),median(qty),count_distinct(qty)"
+      const none = equals(f("qty"), "7")
+      expect(yield* groups(records, { measures }, none)).toEqual([["0", null, null, null, "0"]])
+      expect(yield* groups(records, { measures, group_by: "status" }, none)).toEqual([])
+      expect(yield* groups(records, { measures, having: "count > 0" }, none)).toEqual([])
+      expect(yield* groups(records, { measures, having: "isNull(sum(qty))", order_by: "count" }, none)).toHaveLength(1)
+    })
+
+    test("groups: up to three keys, nulls among their values, ordered as asked and then by key", function*(
+      { records, store }
+    ) {
+      yield* store([
+        { status: "a", name: null, flag: "true", qty: "1" },
+        { status: "a", name: null, flag: "true", qty: "2" },
+        { status: "a", name: "x", flag: null, qty: null },
+        { status: "b", name: "x", flag: "false", qty: "3" }
+      ])
+      const query = { group_by: "status,name,flag", measures: "count,sum(qty)" }
+      const [first, second, third] = [["a", "x", null, "1", null], ["a", null, "true", "2", "3"], [
+        "b",
+        "x",
+        "false",
+        "1",
+        "3"
+      ]]
+      expect(yield* groups(records, query)).toEqual([first, second, third])
+      // Nulls are last ascending and first descending, as in lists.
+      expect(yield* groups(records, { ...query, order_by: "sum(qty) desc" })).toEqual([first, second, third])
+      expect(yield* groups(records, { ...query, order_by: "sum(qty), status desc" })).toEqual([third, second, first])
+      expect(yield* groups(records, { ...query, order_by: "count desc", limit: "1" })).toEqual([second])
+      expect(yield* groups(records, { ...query, having: "count > 1 OR sum(qty) != 3" })).toEqual([first, second])
+      expect(yield* groups(records, { ...query, having: "NOT sum(qty) >= 2.5" })).toEqual([first])
+    })
+
+    test("groups: conditions compare exactly, with values of any size", function*({ records, store }) {
+      yield* store([
+        { status: "a", id: "9007199254740993", total: "0.10", ratio: "0.1", at: "2026-01-01T00:00:00.000001Z" },
+        { status: "b", id: "9007199254740992", total: "0.11", ratio: "0.3", at: "2026-01-01T00:00:00.000002Z" }
+      ])
+      const passing = function*(having: string, measures = having.slice(0, having.indexOf(" "))) {
+        return (yield* groups(records, { group_by: "status", measures, having })).map(([status]) => status)
+      }
+      expect(yield* passing("sum(id) > 9007199254740992")).toEqual(["a"])
+      expect(yield* passing("sum(id) > 9007199254740992.5")).toEqual(["a"])
+      expect(yield* passing("sum(id) < 99999999999999999999999999")).toEqual(["a", "b"])
+      expect(yield* passing("avg(total) = 0.1")).toEqual(["a"])
+      expect(yield* passing("avg(total) != 0.1000")).toEqual(["b"])
+      expect(yield* passing("sum(ratio) = 0.1")).toEqual(["a"])
+      expect(yield* passing("max(at) <= \"2026-01-01T00:00:00.000001Z\"")).toEqual(["a"])
+      expect(yield* passing("in(count, 1, 2)", "count")).toEqual(["a", "b"])
+      expect(yield* passing("count = 9223372036854775807")).toEqual([])
+    })
+
+    test("groups: buckets of time are those of a series, and a row without a time has none", function*(
+      { records, store }
+    ) {
+      yield* store([
+        { at: "2026-03-28T22:59:59.999999Z", day: "2026-03-29" },
+        { at: "2026-03-28T23:00:00Z", day: "2026-03-29" },
+        { at: "2026-10-24T22:00:00Z", day: null },
+        { at: null, day: "2026-10-25" },
+        { at: "2026-10-25T22:59:59Z", day: "0001-01-01" }
+      ])
+      const by = (group_by: string) => groups(records, { group_by, time_zone: "Europe/Berlin" })
+      expect(yield* by("day(at)")).toEqual([
+        ["2026-03-27T23:00:00Z", "1"],
+        ["2026-03-28T23:00:00Z", "1"],
+        ["2026-10-24T22:00:00Z", "2"],
+        [null, "1"]
+      ])
+      expect(yield* by("year(at),month(day)")).toEqual([
+        ["2025-12-31T23:00:00Z", "0001-01-01T00:00:00Z", "1"],
+        ["2025-12-31T23:00:00Z", "2026-02-28T23:00:00Z", "2"],
+        ["2025-12-31T23:00:00Z", null, "1"],
+        [null, "2026-09-30T22:00:00Z", "1"]
+      ])
+      expect(yield* by("hour(plain)")).toEqual([[null, "5"]])
+    })
+
+    test("groups: times that are infinite or out of reach have no bucket", function*({ records, store }) {
+      yield* store([{ at: "infinity" }, { at: "-infinity" }, { at: "2026-01-05T12:00:00Z" }])
+      const query = { group_by: "month(at)", measures: "count", time_zone: "Europe/Berlin" }
+      expect(yield* groups(records, query)).toEqual([["2025-12-31T23:00:00Z", "1"], [null, "2"]])
+    })
+
+    test("groups: the repeated hour of an autumn night is two, a doubled midnight the first of both", function*(
+      { records, store }
+    ) {
+      yield* store([
+        { at: "2026-10-25T00:30:00Z", plain: "2026-11-01T04:30:00Z" },
+        { at: "2026-10-25T01:30:00Z", plain: "2026-11-01T05:30:00Z" }
+      ])
+      expect(yield* groups(records, { group_by: "hour(at)", time_zone: "Europe/Berlin" })).toEqual([
+        ["2026-10-25T00:00:00Z", "1"],
+        ["2026-10-25T01:00:00Z", "1"]
+      ])
+      expect(yield* groups(records, { group_by: "day(plain)", time_zone: "America/Havana" })).toEqual([[
+        "2026-11-01T04:00:00Z",
+        "2"
+      ]])
+    })
+
+    test("groups: equal values of a key are one group, and one value for count_distinct", function*(
+      { records, store }
+    ) {
+      yield* store([{ share: "1.0" }, { share: "1.00" }, { share: "10" }, { share: "NaN" }, { share: "NaN" }])
+      expect((yield* groups(records, { group_by: "share" })).map(([, count]) => count)).toEqual(["2", "1", "2"])
+      expect(yield* groups(records, { measures: "count_distinct(share)" })).toEqual([["3"]])
+    })
+
+    test("groups: only of the rows that pass", function*({ records, store }) {
+      yield* store([{ qty: "1", tenant_id: "1" }, { qty: "2", tenant_id: "2" }, { qty: "3", tenant_id: "2" }])
+      const query = { group_by: "tenant_id", measures: "sum(qty)" }
+      expect(yield* groups(records, query, equals(f("tenant_id"), "2"))).toEqual([["2", "5"]])
+    })
   })
 }

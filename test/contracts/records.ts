@@ -13,6 +13,7 @@ import { aloneSuite } from "./records-alone.ts"
 import { constraintSuite } from "./records-constraints.ts"
 import { lockSuite } from "./records-locks.ts"
 import { pageSuite } from "./records-pages.ts"
+import { relatedSuite } from "./records-related.ts"
 import { makeWords, type RecordsHarness, type RecordsTest } from "./records-tables.ts"
 import { tenantSuite } from "./records-tenants.ts"
 import { writeSuite } from "./records-writes.ts"
@@ -37,6 +38,7 @@ export const recordsContract = (name: string, make: Effect.Effect<RecordsHarness
       }
     )
     pageSuite(test)
+    relatedSuite(test)
     aggregateSuite(test)
     writeSuite(test)
     tenantSuite(test)

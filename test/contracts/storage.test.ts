@@ -13,6 +13,7 @@ storageContract("in memory", async () => {
     clear: async () => fake.files.clear(),
     close: async () => {},
     opensLinks: false,
+    send: null,
     unfinished: null
   }
 })
@@ -27,6 +28,7 @@ storageContract("folder", async () => {
     },
     close: () => rm(folder, { recursive: true }),
     opensLinks: false,
+    send: null,
     unfinished: () => readdir(join(dir, ".tmp")).then((names) => names.length, () => 0)
   }
 })

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { Bytes, StorageService } from "../../core/ports/storage.ts"
+import type { Bytes, DirectStorage, SignedPut, StorageService } from "../../core/ports/storage.ts"
 import { broken, gather, pattern, pieces } from "../support/bytes.ts"
 
 export interface StorageHarness {
@@ -18,6 +18,8 @@ export interface StorageHarness {
   readonly close: () => Promise<void>
   /** Whether its links can be opened. */
   readonly opensLinks: boolean
+  /** Sends a signed request with a body; null: its requests lead nowhere, or it has none. */
+  readonly send: ((signed: SignedPut, body: Uint8Array) => Promise<number>) | null
   /** Uploads that were begun and are neither finished nor aborted; null: the storage has no such thing. */
   readonly unfinished: (() => Promise<number>) | null
 }
@@ -320,6 +322,71 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
       for (let i = 0; i < 2; i++) await run(({ resumable }) => resumable.abort(name))
       expect([await sizeOf(), await paths()]).toEqual([null, []])
       if (harness.unfinished !== null) expect(await harness.unfinished()).toBe(0)
+    })
+
+    const direct = <A>(work: (direct: DirectStorage) => Effect.Effect<A, StorageError>): Promise<A> =>
+      run((storage) => work(storage.direct!))
+
+    it("copies a file as it is, in place of another", async () => {
+      if (harness.storage.direct === null) return
+      await put(name, "one ", "and two")
+      await put("t1/copy.txt", "old and long enough")
+      const copy = (from: string) => direct((each) => each.copy(from, "t1/copy.txt", "text/plain"))
+      expect(await copy(".tmp/nothing")).toBe(false)
+      expect(await text("t1/copy.txt")).toBe("old and long enough")
+      expect(await copy(name)).toBe(true)
+      expect([await text("t1/copy.txt"), await text(name)]).toEqual(["one and two", "one and two"])
+      await put(name, "changed")
+      expect(await text("t1/copy.txt")).toBe("one and two")
+      const strange = ".tmp/50% off + ü&=?#;'.txt"
+      await put(strange, "strange")
+      expect([await copy(strange), await text("t1/copy.txt")]).toEqual([true, "strange"])
+      await put(strange)
+      expect([await copy(strange), await text("t1/copy.txt")]).toEqual([true, ""])
+    })
+
+    it("takes a body of just the announced size by a signed request, in place of what is there", async () => {
+      const { send } = harness
+      if (harness.storage.direct === null || send === null) return
+      await run(({ resumable }) => resumable.begin(name))
+      const signed = await direct((each) => each.presignPut(name, { size: 7, seconds: 900 }))
+      expect(signed.headers).toMatchObject({ "content-length": "7" })
+      for (const body of ["one two", "another"]) {
+        expect(await send(signed, Buffer.from(body))).toBe(200)
+        expect(await text(name)).toBe(body)
+      }
+      for (const wrong of ["", "shorts", "longer!!"]) {
+        const headers = { ...signed.headers, "content-length": String(wrong.length) }
+        expect(await send({ ...signed, headers }, Buffer.from(wrong)), wrong).not.toBe(200)
+        expect(await text(name)).toBe("another")
+      }
+      const empty = await direct((each) => each.presignPut(`${name}0`, { size: 0, seconds: 900 }))
+      expect([await send(empty, Buffer.alloc(0)), await text(`${name}0`)]).toEqual([200, ""])
+    })
+
+    it("takes nothing by a signed request that was changed", async () => {
+      const { send } = harness
+      if (harness.storage.direct === null || send === null) return
+      const signed = await direct((each) => each.presignPut(name, { size: 7, seconds: 900 }))
+      const body = Buffer.from("one two")
+      const { "content-type": type, ...without } = signed.headers as { readonly [name: string]: string }
+      expect(type).toBe("application/octet-stream")
+      const changed: ReadonlyArray<readonly [string, SignedPut]> = [
+        ["another path", { ...signed, url: signed.url.replace(name, "t1/a.bin") }],
+        ["another type", { ...signed, headers: { ...without, "content-type": "text/html" } }],
+        ["no type", { ...signed, headers: without }],
+        ["more time", { ...signed, url: signed.url.replace("Expires=900", "Expires=90000") }],
+        ["no signature", { ...signed, url: signed.url.split("?")[0]! }]
+      ]
+      for (const [what, each] of changed) expect(await send(each, body), what).toBe(403)
+      expect(await paths()).toEqual([])
+    })
+
+    it("takes nothing by a signed request whose time is over", async () => {
+      const { send } = harness
+      if (harness.storage.direct === null || send === null) return
+      const signed = await direct((each) => each.presignPut(name, { size: 3, seconds: 1 }))
+      await expect.poll(() => send(signed, Buffer.from("abc")), { timeout: 30_000, interval: 300 }).toBe(403)
     })
 
     it("links to what it serves itself, with the type and the name that were asked for", async () => {

@@ -16,8 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-it("has twenty tasks", () => {
-  expect(page.match(/^## \d+\. /gm)?.length).toBe(20)
+it("has twenty-one tasks", () => {
+  expect(page.match(/^## \d+\. /gm)?.length).toBe(21)
   for (const task of page.split(/^## /m).slice(1)) expect(task, task.split("\n")[0]!).toContain("```http")
 })
 

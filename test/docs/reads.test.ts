@@ -6,9 +6,15 @@ import { examplesOf } from "./blocks.ts"
 import { admin, startShop } from "./shop.ts"
 
 const examples = examplesOf("docs/reference/reads.md", "http").map(({ text }) => {
-  const [, path = "", status = "", body = ""] = /^GET (.+)\n\nHTTP\/1\.1 (\d+) .+\n\n([^]*)$/.exec(text) ??
-    expect.fail(text)
-  return { path, status: Number(status), body }
+  const [, method = "", path = "", sent, status = "", body = ""] =
+    /^(GET|POST) (.+)\n\n(?:(\{[^]*?\})\n\n)?HTTP\/1\.1 (\d+) .+\n\n([^]*)$/.exec(text) ?? expect.fail(text)
+  return {
+    method,
+    path,
+    sent: sent === undefined ? {} : { body: JSON.parse(sent) as object },
+    status: Number(status),
+    body
+  }
 })
 
 let service: TestService
@@ -32,8 +38,8 @@ it("every request is answered as the page says", async () => {
       if (value === undefined) throw new Error(`${name} is not known yet.`)
       return value
     })
-  for (const { body, path, status } of examples) {
-    const answer = await service.call(admin, "GET", given(path))
+  for (const { body, method, path, sent, status } of examples) {
+    const answer = await service.call(admin, method, given(path), sent)
     expect(answer.status, `${path}: ${answer.text}`).toBe(status)
     const actual = answer.json as {
       readonly items?: readonly { readonly etag: string }[]

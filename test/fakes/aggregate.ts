@@ -1,11 +1,21 @@
 /**
- * Facets, series and histograms over rows in memory, exact as the database's: integers and decimals never become JavaScript numbers.
+ * Facets, series, histograms and groups over rows in memory, exact as the database's: integers and decimals never become JavaScript numbers.
  */
 
-import type { Field } from "../../core/domain/model/model.ts"
+import { evaluate } from "../../core/domain/filter/evaluate.ts"
+import type { Field, SortKey } from "../../core/domain/model/model.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
-import type { FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+import type {
+  FacetsPlan,
+  GroupKey,
+  GroupMeasure,
+  GroupsPlan,
+  HistogramPlan,
+  Measure,
+  SeriesPlan
+} from "../../core/domain/read/plan.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
+import type { Granularity } from "../../core/domain/value/instant.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 
 export type CellsOf = (row: Row, field: Field) => Cell
@@ -93,15 +103,22 @@ const grouped = <K>(rows: readonly Row[], keyOf: (row: Row) => K): Map<K, Row[]>
   return groups
 }
 
-export const facetRows = (plan: FacetsPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] =>
-  [...grouped(rows, (row) => cellOf(row, plan.field))]
-    .map(([value, group]) => ({ value, count: group.length }))
+export const facetRows = (plan: FacetsPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
+  const { field, limit, measure = { of: "count" } } = plan
+  const exact: Field = { ...field, kind: "decimal", precision: null, scale: null }
+  const sorted = measure.of === "min" || measure.of === "max" ? measure.field : exact
+  return [...grouped(rows, (row) => cellOf(row, field))]
+    .map(([value, group]) => ({ value, count: group.length, measured: measured(measure, group, cellOf) }))
     .sort((a, b) =>
-      b.count - a.count ||
-      (a.value === null ? 1 : b.value === null ? -1 : compareCells(plan.field, a.value, b.value))
+      compareWithNulls(sorted, b.measured, a.measured, -1) || compareWithNulls(field, a.value, b.value, 1)
     )
-    .slice(0, plan.limit)
-    .map(({ count, value }) => [value, String(count)])
+    .slice(0, limit)
+    .map(({ count, measured, value }) => [value, String(count), ...(measure.of === "count" ? [] : [measured])])
+}
+
+/** `nulls`: 1 where they are greater than all values, -1 where they are less. */
+const compareWithNulls = (field: Field, a: Cell, b: Cell, nulls: 1 | -1): number =>
+  a === b ? 0 : a === null ? nulls : b === null ? -nulls : compareCells(field, a, b)
 
 const isoOf = (instant: number): string => new Date(instant).toISOString().replace(/\.?0*Z$/, "Z")
 
@@ -112,25 +129,33 @@ export const seriesRows = (plan: SeriesPlan, rows: readonly Row[], cellOf: Cells
     return cell !== null && !cell.endsWith("infinity") && (from === null || compareCells(field, cell, from) >= 0) &&
       (to === null || compareCells(field, cell, to) < 0)
   })
-  const startOf = (cell: string): number => {
-    // A date is a day of the zone's calendar: the bucket of its noon there, give or take the zone's offset.
-    if (field.kind === "date") {
-      const noon = Date.parse(`${cell}T12:00:00Z`)
-      const starts = bucketStarts(noon - 86_400_000, noon + 86_400_000, "day", plan.timeZone, 10)
-      const day = starts.find((at) => dayIn(at, plan.timeZone) === cell) ?? noon
-      return bucketStarts(day, day + 1, plan.granularity, plan.timeZone, 1)[0]!
-    }
-    const instant = Math.floor(Date.parse(cell.replace(/(\.\d{3})\d*Z$/, "$1Z")))
-    return bucketStarts(instant, instant + 1, plan.granularity, plan.timeZone, 1)[0]!
-  }
-  return [...grouped(within, (row) => startOf(cellOf(row, field)!))]
+  return [...grouped(within, (row) => startOf(field, cellOf(row, field)!, plan.granularity, plan.timeZone))]
     .sort(([a], [b]) => a - b)
     .slice(0, plan.limit + 1)
     .map(([start, group]) => [isoOf(start), measured(plan.measure, group, cellOf)])
 }
 
+/** The first instant of the bucket of a time. */
+const startOf = (field: Field, cell: string, granularity: Granularity, timeZone: string): number => {
+  // A date is a day of the zone's calendar: the bucket of its noon there, give or take the zone's offset.
+  if (field.kind === "date") {
+    const noon = Date.parse(`${cell}T12:00:00Z`)
+    const starts = bucketStarts(noon - 86_400_000, noon + 86_400_000, "day", timeZone, 10)
+    const day = starts.find((at) => dayIn(at, timeZone) === cell) ?? noon
+    return bucketStarts(day, day + 1, granularity, timeZone, 1)[0]!
+  }
+  const instant = Math.floor(Date.parse(cell.replace(/(\.\d{3})\d*Z$/, "$1Z")))
+  return bucketStarts(instant, instant + 1, granularity, timeZone, 1)[0]!
+}
+
 const dayIn = (instant: number, timeZone: string): string =>
-  new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }).format(instant)
+  new Intl.DateTimeFormat("en-CA", {
+    timeZone,
+    calendar: "iso8601",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit"
+  }).format(instant).padStart(10, "0")
 
 export const histogramRows = (plan: HistogramPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
   const { buckets, field } = plan
@@ -151,4 +176,77 @@ export const histogramRows = (plan: HistogramPlan, rows: readonly Row[], cellOf:
   const end = (cell: string): string =>
     field.kind === "decimal" ? plain({ digits: scaledTo(numeral(cell), scale), scale }) : cell
   return [[end(low), end(high), ...counts.map(String)]]
+}
+
+const firstInstant = Date.parse("0001-01-01T00:00:00Z")
+
+const keyCell = ({ field, granularity }: GroupKey, cell: Cell, timeZone: string): Cell =>
+  cell === null || granularity === null
+    ? cell
+    : /^\d{4}-.*[\dZ]$/.test(cell)
+    ? isoOf(Math.max(startOf(field, cell, granularity, timeZone), firstInstant))
+    : null
+
+const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
+
+/** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats. */
+const identityOf = (field: Field, cell: Cell): Cell =>
+  cell === null || !/\d$/.test(cell)
+    ? cell
+    : field.kind === "decimal"
+    ? trimmed(cell)
+    : field.kind === "float"
+    ? String(Number(cell) + 0)
+    : cell
+
+const groupMeasured = (measure: GroupMeasure, rows: readonly Row[], cellOf: CellsOf): Cell => {
+  if (measure.of === "count") return String(rows.length)
+  const { field, of } = measure
+  const cells = rows.map((row) => cellOf(row, field)).filter((cell) => cell !== null)
+  const ranked = (part: number): Cell =>
+    [...cells].sort((a, b) => compareCells(field, a, b))[Math.ceil(part * cells.length) - 1] ?? null
+  switch (of) {
+    case "count_distinct":
+      return String(new Set(cells.map((cell) => identityOf(field, cell))).size)
+    case "median":
+      return ranked(0.5)
+    case "p95":
+      return ranked(0.95)
+    case "avg":
+      return cells.length > 0 && cells.every((cell) => /\d$/.test(cell))
+        ? trimmed(plain(divide(add(exactSum(cells), { digits: 0n, scale: 16 }), BigInt(cells.length))))
+        // No average of these differs from their sum: it is infinite, or no number.
+        : measured({ of: "sum", field }, rows, cellOf)
+    default:
+      return measured({ of, field }, rows, cellOf)
+  }
+}
+
+export const groupRows = (
+  { bindings, limit, question: { having, keys, measures, order, timeZone } }: GroupsPlan,
+  rows: readonly Row[],
+  cellOf: CellsOf
+): readonly Row[] => {
+  const keysOf = (row: Row) => keys.map((key) => keyCell(key, cellOf(row, key.field), timeZone))
+  const found = grouped(
+    rows,
+    (row) => JSON.stringify(keysOf(row).map((cell, i) => identityOf(keys[i]!.field, cell)))
+  )
+  if (keys.length === 0 && rows.length === 0) found.set("", [])
+  return [...found.values()]
+    .map((group): Row => [
+      ...(group.length === 0 ? [] : keysOf(group[0]!)),
+      ...measures.map((measure) => groupMeasured(measure, group, cellOf))
+    ])
+    .filter((row) => evaluate(having, (field) => row[field.index] ?? null, bindings))
+    .sort((a, b) => compareRows(order, a, b))
+    .slice(0, limit)
+}
+
+const compareRows = (order: readonly SortKey[], a: Row, b: Row): number => {
+  for (const { descending, field } of order) {
+    const ascending = compareWithNulls(field, a[field.index] ?? null, b[field.index] ?? null, 1)
+    if (ascending !== 0) return descending ? -ascending : ascending
+  }
+  return 0
 }

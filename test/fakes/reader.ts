@@ -11,13 +11,13 @@ import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { hashedText } from "../../core/domain/read/etag.ts"
-import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
+import type { PagePlan, PageShape, RelatedPlan } from "../../core/domain/read/plan.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { textsIn } from "../../core/domain/value/list.ts"
 import type { RecordsError, RecordsReader } from "../../core/ports/records.ts"
-import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
+import { facetRows, groupRows, histogramRows, seriesRows } from "./aggregate.ts"
 import { refusal } from "./constraints.ts"
 
 export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
@@ -113,6 +113,38 @@ export const pageOf = (plan: PagePlan, rows: readonly Row[], related: Related): 
   return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
+/** The rows of values, by the letter of the plan. */
+export const relatedOf = (
+  { bindings, how, keys, shape, to }: RelatedPlan,
+  rows: readonly Row[],
+  related: Related
+): readonly Row[] => {
+  const { order } = shape
+  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+  const found = rows.filter((row) => passesTree(shape.where, row, bindings, related))
+    .sort((a, b) => compareKeys(order, place(a), place(b)))
+  const of = (key: string): readonly Row[] =>
+    found.filter((row) => {
+      const cell = cellOf(row, to)
+      return cell !== null && compareCells(to, cell, key) === 0
+    })
+  if (how.of === "counts") return keys.map((key, i) => [String(i), String(of(key).length)])
+  if (how.of === "each") {
+    return keys.flatMap((key, i) =>
+      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, shape, bindings, related), String(i)])
+    )
+  }
+  const answers: Row[] = []
+  let parents: ReadonlyArray<readonly [owner: string, key: string]> = keys.map((key, i) => [String(i), key])
+  for (let level = 1; level <= how.depth && parents.length > 0; level++) {
+    const here = parents.flatMap(([owner, key]) => of(key).map((row) => ({ owner, row })))
+      .sort((a, b) => compareKeys(order, place(a.row), place(b.row)))
+    answers.push(...here.map(({ owner, row }) => [...pageRow(row, shape, bindings, related), owner, String(level)]))
+    parents = [...new Set(here.flatMap(({ row }) => cellOf(row, how.from) ?? []))].map((cell) => [cell, cell])
+  }
+  return answers.slice(0, shape.limit)
+}
+
 export const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + rowBytes(row), 0)
 
 /** The rows of a page that have at most so many bytes, and one in any case. */
@@ -144,6 +176,11 @@ export const makeReader = (
         const rows = pageOf(plan, read(plan.shape.model), related)
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),
+    related: (plan) =>
+      Effect.flatMap(ready("related", [plan.shape.where, ...plan.shape.checks]), () => {
+        const rows = relatedOf(plan, read(plan.shape.model), related)
+        return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
+      }),
     count: (plan) =>
       Effect.map(ready("count", [plan.where]), () => {
         const count = matching(plan.model, plan.where, plan.bindings).length
@@ -166,6 +203,8 @@ export const makeReader = (
             return seriesRows(plan, rows, cellOf)
           case "histogram":
             return histogramRows(plan, rows, cellOf)
+          case "groups":
+            return groupRows(plan, rows, cellOf)
         }
       }),
     estimate: (plan) => Effect.andThen(begin("estimate"), estimate(plan))

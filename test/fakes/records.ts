@@ -340,6 +340,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     const reader = makeReader(read, begin, estimate, answerBytes)
     const tx: RecordsTransaction = {
       page: (plan) => statement(reader.page(plan)),
+      related: (plan) => statement(reader.related(plan)),
       count: (plan) => statement(reader.count(plan)),
       aggregate: (plan) => statement(reader.aggregate(plan)),
       holding: (question) => statement(reader.holding(question)),

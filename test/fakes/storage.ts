@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { Bytes, ResumableStorage, StorageService } from "../../core/ports/storage.ts"
+import type { Bytes, DirectStorage, ResumableStorage, StorageService } from "../../core/ports/storage.ts"
 
 interface Kept {
   readonly bytes: Uint8Array
@@ -29,7 +29,10 @@ export interface FakeStorage {
   readonly goOn: () => void
 }
 
-export type StorageCall = Exclude<keyof StorageService, "link" | "resumable"> | keyof ResumableStorage
+export type StorageCall =
+  | Exclude<keyof StorageService, "direct" | "link" | "resumable">
+  | keyof ResumableStorage
+  | keyof DirectStorage
 
 const chunkBytes = 64 * 1024
 
@@ -37,7 +40,7 @@ async function* chunks(bytes: Uint8Array): Bytes {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
 }
 
-/** `now` dates what is stored; `links` gives it links of its own, as a bucket has. */
+/** `now` dates what is stored; `links` gives it links and direct uploads, as a bucket has. */
 export const makeFakeStorage = (
   { links = false, now = () => Date.now() }: { readonly links?: boolean; readonly now?: () => number } = {}
 ): FakeStorage => {
@@ -173,7 +176,22 @@ export const makeFakeStorage = (
             files.delete(name)
           }),
         forget: () => attempt("forget", () => {})
-      }
+      },
+      direct: links
+        ? {
+          presignPut: (path, { seconds, size }) =>
+            attempt("presignPut", () => ({
+              url: `https://bucket.example/${path}?seconds=${seconds}`,
+              headers: { "content-type": "application/octet-stream", "content-length": String(size) }
+            })),
+          copy: (from, to) =>
+            attempt("copy", () => {
+              const kept = files.get(from)
+              if (kept !== undefined) files.set(to, { ...kept, modified: now() })
+              return kept !== undefined
+            })
+        }
+        : null
     }
   }
   return fake

@@ -6,17 +6,21 @@ import {
   ListObjectsV2Command,
   S3Client
 } from "@aws-sdk/client-s3"
+import * as Context from "effect/Context"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
+import { createClient } from "resource-admin/client"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { s3Files } from "../../core/domain/file/provider.ts"
+import type { SignedPut } from "../../core/ports/storage.ts"
 import { begun, offsetOf, piece } from "../http/files/pieces.ts"
-import { bucketServerNeeded, hasBucketServer, startBucketServer } from "../support/bucket.ts"
+import { bucketServerNeeded, hasBucketServer, sendSigned, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
-import { startService } from "../support/composed.ts"
+import { startService, tokenOf } from "../support/composed.ts"
 import type { Answer, Answered, TestService } from "../support/composed.ts"
 
 if (process.env["CI"] !== undefined && !hasBucketServer) throw new Error(bucketServerNeeded)
@@ -250,6 +254,36 @@ describe.skipIf(!hasBucketServer)(`a bucket that goes away${hasBucketServer ? ""
     const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: "files" }))
     expect(Uploads.map(({ Key }) => Key)).toEqual(["shop2/_/other.bin"])
   }, 120_000)
+
+  it("takes files straight from the client, and what is written after that is nobody's", async () => {
+    const call = makeFetch(service.edge, Context.empty())
+    const sent: string[] = []
+    const open = createClient({
+      baseUrl: "http://service.test",
+      token: tokenOf(admin),
+      fetch: async (url, init) => {
+        const answer = await call(new Request(url, init))
+        if (url.includes("direct=1")) sent.push(await answer.clone().text())
+        return answer
+      }
+    })
+    const text = "straight to the bucket"
+    const before = await keys()
+    const { file, value } = await open.upload("docs", "file", new File([text], "a.html"), { direct: true })
+    expect(file).toEqual({ name: "a.html", type: "text/plain", size: text.length })
+    const created = await service.call(admin, "POST", "/api/v1/docs", { body: { file: value } })
+    const signed = JSON.parse(sent[0]!) as SignedPut
+    expect(await sendSigned(signed, Buffer.from("another of the same size".slice(0, text.length)))).toBe(200)
+    const found = await fetch((await service.call(null, "GET", urlOf(created.json))).headers.get("location")!)
+    expect(await found.text()).toBe(text)
+    const written = (await keys()).filter((key) => !before.includes(key) && !key.includes("/."))
+    expect(written).toHaveLength(1)
+    expect(written[0]).not.toContain(/\.([^.?]+)\?/.exec(signed.url)![1])
+    clock.now += 25.1 * hour
+    expect((await service.call(admin, "POST", "/api/files:cleanup")).status).toBe(200)
+    expect((await keys()).filter((key) => key.includes(".tmp/"))).toEqual([])
+    expect(await keys()).toContain(written[0])
+  })
 
   it("loses nothing to a cleanup that cannot reach it, and the next one does the rest", async () => {
     const kept = await create("held")

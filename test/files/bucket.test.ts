@@ -5,9 +5,11 @@ import {
   HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  PutBucketCorsCommand,
   PutObjectCommand,
   S3Client
 } from "@aws-sdk/client-s3"
+import type { CORSRule } from "@aws-sdk/client-s3"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -17,7 +19,8 @@ import type { BucketOptions } from "../../adapters/storage-s3/connection.ts"
 import { makeBucketStorage } from "../../adapters/storage-s3/storage.ts"
 import type { Bytes, StorageError, StorageService } from "../../core/ports/storage.ts"
 import { storageContract } from "../contracts/storage.ts"
-import { bucketServerNeeded, hasBucketServer, startBucketServer } from "../support/bucket.ts"
+import { examplesOf } from "../docs/blocks.ts"
+import { bucketServerNeeded, hasBucketServer, sendSigned, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
 import { gather, pattern, pieces } from "../support/bytes.ts"
 
@@ -82,6 +85,7 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
     clear,
     close: async () => {},
     opensLinks: true,
+    send: sendSigned,
     unfinished: async () =>
       (await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads?.length ?? 0
   }))
@@ -188,6 +192,49 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
       expect(yield* status(url.replace("a.txt", "b.txt"))).toBe(403)
       expect(yield* status(url.replace("X-Amz-Expires=600", "X-Amz-Expires=86400"))).toBe(403)
       expect(yield* status(url.split("?")[0]!)).toBe(403)
+    }))
+
+  it.live("takes nothing along of what the sender of an object said of it", () =>
+    Effect.gen(function*() {
+      yield* Effect.promise(clear)
+      const storage = makeBucketStorage(options())
+      const signed = yield* storage.direct!.presignPut(".tmp/a", { size: 3, seconds: 900 })
+      const said = { "content-encoding": "gzip", "cache-control": "max-age=9", "content-disposition": "inline" }
+      expect(yield* Effect.promise(() => sendSigned(signed, Buffer.from("<b>"), said))).toBe(200)
+      expect(yield* storage.direct!.copy(".tmp/a", "t1/a.svg", "image/svg+xml")).toBe(true)
+      const head = yield* Effect.promise(() =>
+        client.send(new HeadObjectCommand({ Bucket: bucket, Key: "shop/t1/a.svg" }))
+      )
+      expect(head).toMatchObject({ ContentType: "image/svg+xml", ContentDisposition: "attachment", ContentLength: 3 })
+      expect([head.ContentEncoding, head.CacheControl]).toEqual([undefined, undefined])
+      // What it wrote cannot be read with the same signature.
+      const read = yield* Effect.promise(() => fetch(signed.url))
+      expect(read.status).toBe(403)
+      yield* Effect.promise(() => read.text())
+    }))
+
+  it.live("lets pages of one origin send, by the rule of the guide", () =>
+    Effect.gen(function*() {
+      const rule = JSON.parse(examplesOf("docs/guides/files.md", "json")[0]!.text) as CORSRule[]
+      yield* Effect.promise(() =>
+        client.send(new PutBucketCorsCommand({ Bucket: bucket, CORSConfiguration: { CORSRules: rule } }))
+      )
+      const signed = yield* makeBucketStorage(options()).direct!.presignPut(".tmp/a", { size: 3, seconds: 900 })
+      const asks = (origin: string) =>
+        Effect.promise(async () => {
+          const answer = await fetch(signed.url, {
+            method: "OPTIONS",
+            headers: {
+              origin,
+              "access-control-request-method": "PUT",
+              "access-control-request-headers": "content-type"
+            }
+          })
+          await answer.text()
+          return answer.headers.get("access-control-allow-origin")
+        })
+      expect(yield* asks(rule[0]!.AllowedOrigins![0]!)).toBe(rule[0]!.AllowedOrigins![0])
+      expect(yield* asks("https://elsewhere.example")).toBeNull()
     }))
 
   it.live("is unavailable where nobody answers, and works again when somebody does", () =>

@@ -1,4 +1,6 @@
 // Cleanup on the stage: what is due goes, what a row holds stays, whoever else is at work. The model: no file that a row holds is ever lost.
+import * as Effect from "effect/Effect"
+import { Client } from "pg"
 import { describe, expect, it } from "vitest"
 import { fakeImage } from "../fakes/images.ts"
 import { property } from "../generators/property.ts"
@@ -17,6 +19,7 @@ import {
   ticketFor,
   upload
 } from "../http/files/stage.ts"
+import type { Stage } from "../http/files/stage.ts"
 import type { Answered } from "../support/composed.ts"
 
 const textOf = (value: Answered | undefined): string => value as unknown as string
@@ -210,6 +213,191 @@ onStage("cleanup", (stage) => {
     expect(scheduled(storages.public).filter((each) => each.includes("20200101"))).toEqual([])
   })
 })
+
+/** A public picture that a row has let go, whose delete is due, and a ticket that still leads to it. */
+const letGo = async (stage: Stage) => {
+  const ticket = await ticketFor(stage, ann, "products.image", png)
+  const record = await create(stage, ann, "products", { name: "x", image: ticket })
+  await patch(stage, ann, `products/${textOf(record["id"])}`, { image: null })
+  stage.clock.now += 1
+  return { ticket, path: pathOf(record["image"]) }
+}
+
+onStage("a cleanup that asks which rows hold files", (stage) => {
+  /** Does something before the `n`th question about one field, and after it, with its answer at hand. */
+  const between = async (
+    what: (n: number, held: readonly string[]) => Promise<void>,
+    work: () => Promise<unknown>,
+    before: (n: number) => Promise<void> = async () => {}
+  ) => {
+    const { records } = stage().service
+    const { holding } = records
+    let n = 0
+    const wrapped: typeof holding = (question) => {
+      if (question.model.name !== "products" || question.field.name !== "image") return holding(question)
+      const own = ++n
+      return Effect.tap(
+        Effect.andThen(Effect.promise(() => before(own)), holding(question)),
+        (found) => Effect.promise(() => what(own, found))
+      )
+    }
+    Object.assign(records, { holding: wrapped })
+    try {
+      await work()
+    } finally {
+      Object.assign(records, { holding })
+    }
+  }
+  const attach = (ticket: string) =>
+    stage().service.call(ann, "POST", `${base}/products`, { body: { name: "y", image: ticket } })
+
+  it("keeps what a write attaches after the first question, and lets others attach it again", async () => {
+    const { path, ticket } = await letGo(stage())
+    const asked: number[] = []
+    await between(async (n, found) => {
+      asked.push(found.length)
+      if (n === 1) expect((await attach(ticket)).status).toBe(201)
+    }, () => cleanup(stage()))
+    expect(asked).toEqual([0, 1])
+    expect(held(stage().storages.public)).toContain(path)
+    expect((await attach(ticket)).status).toBe(201)
+    // The entry is young: it stays for a while, and goes when nobody holds the file any more.
+    expect(scheduled(stage().storages.public).length).toBeGreaterThan(0)
+  })
+
+  it("asks once where rows hold all that is due", async () => {
+    const ticket = await ticketFor(stage(), ann, "products.image", png)
+    for (const name of ["a", "b"]) await create(stage(), ann, "products", { name, image: ticket })
+    stage().clock.now += 26 * hour
+    let asked = 0
+    await between(async (n) => void (asked = n), () => cleanup(stage()))
+    expect(asked).toBe(1)
+  })
+
+  it("takes back no mark of another cleanup, which deletes the file meanwhile", async () => {
+    const { path, ticket } = await letGo(stage())
+    let record: Answered | undefined
+    let second: Promise<unknown> | undefined
+    const firstEnds = Promise.withResolvers<void>()
+    const secondAsks = Promise.withResolvers<void>()
+    let late: number | undefined
+    await between(async (n) => {
+      if (n === 1) record = (await attach(ticket)).json
+      // The first run has marked the file and sees a row that holds it. That row lets it go, and a second run begins.
+      if (n === 2) {
+        await patch(stage(), ann, `products/${textOf(record!["id"])}`, { image: null })
+        stage().clock.now += 1
+        second = cleanup(stage())
+        await secondAsks.promise
+      }
+      if (n === 4) {
+        // The second run has its own mark by now, and sees that no row holds the file.
+        secondAsks.resolve()
+        await firstEnds.promise
+        late = (await attach(ticket)).status
+      }
+    }, async () => {
+      await cleanup(stage())
+      firstEnds.resolve()
+      await second
+    })
+    expect(late).toBe(400)
+    expect(held(stage().storages.public)).not.toContain(path)
+  })
+
+  it("deletes nothing where another cleanup has taken its mark's place, and taken it back", async () => {
+    const { path, ticket } = await letGo(stage())
+    const [secondBegun, firstMarked, secondAsked, secondEnded] = Array.from(
+      { length: 4 },
+      () => Promise.withResolvers<void>()
+    ) as [
+      PromiseWithResolvers<void>,
+      PromiseWithResolvers<void>,
+      PromiseWithResolvers<void>,
+      PromiseWithResolvers<void>
+    ]
+    let record: Answered | undefined
+    let second: Promise<unknown> | undefined
+    await between(async (n, found) => {
+      if (n === 1) {
+        second = cleanup(stage())
+        await secondBegun.promise
+      } else if (n === 2) {
+        // Both have seen that no row holds the file. Now one does.
+        record = (await attach(ticket)).json
+        secondBegun.resolve()
+        await firstMarked.promise
+      } else if (n === 4) {
+        // The second one has its mark in the place of the first's, and sees that row, which lets the file go.
+        expect(found).toHaveLength(1)
+        await patch(stage(), ann, `products/${textOf(record!["id"])}`, { image: null })
+        secondAsked.resolve()
+      } else if (n === 3) {
+        expect(found).toEqual([])
+        await secondEnded.promise
+        expect((await attach(ticket)).status).toBe(201)
+      }
+    }, async () => {
+      const first = cleanup(stage())
+      await secondBegun.promise
+      await second
+      secondEnded.resolve()
+      await first
+    }, async (n) => {
+      if (n !== 3) return
+      firstMarked.resolve()
+      await secondAsked.promise
+    })
+    expect(held(stage().storages.public)).toContain(path)
+  })
+
+  it("goes on after a run that ended between its mark and its question", async () => {
+    const { path, ticket } = await letGo(stage())
+    const { records } = stage().service
+    const { holding } = records
+    let fails = false
+    Object.assign(records, {
+      holding: (question: Parameters<typeof holding>[0]) =>
+        Effect.suspend(() => {
+          if (fails) return Effect.die(new Error("the process ends"))
+          if (question.field.name === "secrets") fails = true
+          return holding(question)
+        })
+    })
+    expect((await stage().service.call(admin, "POST", "/api/files:cleanup")).status).toBe(500)
+    Object.assign(records, { holding })
+    expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
+    expect(held(stage().storages.public)).toContain(path)
+    expect((await attach(ticket)).status).toBe(400)
+    await cleanup(stage())
+    expect(held(stage().storages.public)).not.toContain(path)
+  })
+})
+
+onStage("a cleanup whose question takes long", (stage) => {
+  it("holds up no write with a file", async () => {
+    const { database } = stage().service
+    await letGo(stage())
+    const ticket = await ticketFor(stage(), ann, "products.image", png)
+    const client = new Client({ connectionString: database!.url })
+    await client.connect()
+    try {
+      await client.query("begin; lock table papers in access exclusive mode")
+      const running = cleanup(stage())
+      await expect.poll(async () =>
+        (await database!.rows(
+          "select count(*)::text from pg_locks where not granted and relation = 'papers'::regclass"
+        ))[0]![0]
+      ).toBe("1")
+      const written = await create(stage(), ann, "products", { name: "meanwhile", image: ticket })
+      expect(held(stage().storages.public)).toContain(pathOf(written["image"]))
+      await client.query("rollback")
+      await running
+    } finally {
+      await client.end()
+    }
+  })
+}, ["postgres"])
 
 /** What clients and cleanups do at the same time, and how many hours pass before the next round. Numbers choose among tickets and rows there are. */
 const round = (random: Random) => ({

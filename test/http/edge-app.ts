@@ -68,6 +68,9 @@ const answer = (use: string, key: string | undefined, call: Call): Effect.Effect
     case "unicode":
       return Effect.succeed(json(200, `{"name":"Ünïcødé 𝄞"}`))
   }
+  if (use === "create" || use === "uploads.begin") {
+    return Effect.succeed(json(200, JSON.stringify({ use }), { location: `${call.path}/7` }))
+  }
   if (use === "remove") return Effect.succeed({ status: 204, headers: {}, body: null })
   return Effect.succeed(json(200, JSON.stringify({ use })))
 }
@@ -131,6 +134,7 @@ export const script = (): Script => {
     facets: record("facets"),
     series: record("series"),
     histogram: record("histogram"),
+    aggregate: (call, resource, body) => record("aggregate")(call, resource, undefined, body ?? undefined),
     seek: record("seek"),
     create: (call, resource, body) => create(call, resource, undefined, body),
     update: record("update"),
@@ -151,7 +155,9 @@ export const script = (): Script => {
       state: record("uploads.state"),
       add: (call, resource, key) => record("uploads.add")(call, resource, key),
       answer: record("uploads.answer"),
-      end: record("uploads.end")
+      end: record("uploads.end"),
+      direct: (call, resource) => record("uploads.direct")(call, resource),
+      confirm: record("uploads.confirm")
     },
     meta: record("meta"),
     openapi: record("openapi"),

@@ -360,6 +360,24 @@ describe("mounts", () => {
     expect(answered.headers.get("strict-transport-security")).toBe("max-age=31536000")
   })
 
+  it.each([
+    [undefined, ""],
+    ["https://admin.example.com/", ""],
+    ["https://example.com/shop/admin", "/shop/admin"],
+    ["https://example.com/shop/admin/", "/shop/admin"],
+    ["https://example.com/ap", "/ap"],
+    // It is in the service's own paths: no proxy takes it off.
+    ["https://example.com/api", ""],
+    ["https://example.com/api/v1", ""]
+  ])("has in Location what a proxy in front of %s takes off", async (publicUrl, prefix) => {
+    const stage = viaFetch(publicUrl === undefined ? {} : { publicUrl })
+    for (const target of ["/api/v1/orders", "/api/v1/orders:upload"]) {
+      const headers = target.endsWith(":upload") ? { "tus-resumable": "1.0.0" } : {}
+      const answered = await stage.ask({ method: "POST", target, headers, body: "{}" })
+      expect(answered.headers.get("location")).toBe(`${prefix}${target}/7`)
+    }
+  })
+
   it("gives the root route what is outside the API, and nothing of the API", async () => {
     const stage = viaFetch({
       extraRoutes: [{

@@ -53,6 +53,20 @@ const routes: readonly Scenario[] = [
   },
   { name: "series", target: at("/orders:series"), status: 200, routed: { use: "series", resource: "orders" } },
   { name: "histogram", target: at("/orders:histogram"), status: 200, routed: { use: "histogram", resource: "orders" } },
+  {
+    name: "aggregate",
+    target: at("/orders:aggregate?limit=3"),
+    status: 200,
+    routed: { use: "aggregate", resource: "orders", query: [["limit", "3"]] }
+  },
+  {
+    name: "aggregate by a body",
+    method: "POST",
+    target: at("/orders:aggregate"),
+    body: `{"limit":3}`,
+    status: 200,
+    routed: { use: "aggregate", resource: "orders", body: `{"limit":3}` }
+  },
   { name: "seek", target: at("/orders:seek"), status: 200, routed: { use: "seek", resource: "orders" } },
   {
     name: "batch",
@@ -230,6 +244,15 @@ const order: readonly Scenario[] = [
     status: 405,
     slug: "method-not-allowed",
     header: { allow: "GET, HEAD" }
+  },
+  {
+    name: "405 aggregate",
+    method: "PATCH",
+    target: at("/orders:aggregate"),
+    body: "{}",
+    status: 405,
+    slug: "method-not-allowed",
+    header: { allow: "GET, HEAD, POST" }
   },
   { name: "405 batch", target: at(":batchWrite"), status: 405, slug: "method-not-allowed", header: { allow: "POST" } },
   {

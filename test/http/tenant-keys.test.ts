@@ -21,7 +21,8 @@ const rooms = defineResource("rooms", {
   fields: {
     number: f.integer().filterable().sortable(),
     name: f.text().filterable().sortable(),
-    position: f.integer().filterable().sortable()
+    position: f.integer().filterable().sortable(),
+    over: f.relation("rooms").optional().as("beneath").inverse("above")
   },
   // A filter that a rule answers for the record is asked about the row as written.
   access: { update: ({ record }) => record.name === "locked" ? false : where`position < 100` }
@@ -42,7 +43,7 @@ const guests = defineResource("guests", {
 const fixture: Fixture = {
   config: defineConfig({ resources: [rooms, guests] }),
   schema: `
-    create table rooms (house text, number integer, name text not null, position integer not null, primary key (house, number));
+    create table rooms (house text, number integer, name text not null, position integer not null, over integer, primary key (house, number));
     create table guests (
       house text, number integer, name text not null, room integer, left_at timestamptz, version integer not null default 1,
       primary key (house, number)
@@ -50,7 +51,13 @@ const fixture: Fixture = {
   rows: {
     // The first of each number is not the one that the caller means.
     rooms: [1, 2, 3, 4].flatMap((number) =>
-      [...tenants].reverse().map((house) => ({ house, number, name: `${house} ${number}`, position: number }))
+      [...tenants].reverse().map((house) => ({
+        house,
+        number,
+        name: `${house} ${number}`,
+        position: number,
+        over: null
+      }))
     ),
     guests: [1, 2, 3].flatMap((number) =>
       [...tenants].reverse().map((house) => ({
@@ -129,6 +136,33 @@ onBoth("keys within a tenant", () => fixture, (use) => {
     const refused = await service.call(south, "POST", at("guests"), { body: { number: 9, name: "Bo", room: 77 } })
     expect(refused.status).toBe(400)
     await make(service, south, "guests", { number: 9, name: "Bo", room: 3 })
+  })
+
+  it("stand beside the caller's own records only: pages, counts and trees", async () => {
+    const service = use()
+    for (const caller of [north, south, west]) {
+      await make(service, caller, "rooms", { number: 40, name: "ground", position: 1 })
+      for (const number of [7, 8]) {
+        await make(service, caller, "guests", { number, name: `${caller.tenant} ${number}`, room: 40 })
+      }
+      await make(service, caller, "rooms", { number: 50, name: `${caller.tenant} 50`, position: 1, over: 40 })
+      await make(service, caller, "rooms", { number: 51, name: `${caller.tenant} 51`, position: 1, over: 50 })
+    }
+    for (const caller of [north, south, west]) {
+      const expanded = async (expand: string) => (await service.get(caller, at("rooms/40", { expand }))).json["expand"]
+      const named = (number: number, more: object = {}) => ({
+        name: `${caller.tenant} ${number}`,
+        etag: expect.any(String) as unknown,
+        ...more
+      })
+      expect(await expanded("guests(count)")).toEqual({ guests: { count: 2 } })
+      expect(await expanded("guests(page_size: 1, fields: \"name\")")).toEqual({
+        guests: { items: [named(7)], more: true }
+      })
+      expect(await expanded("above(depth: 2, fields: \"name\")")).toEqual({
+        above: [named(50, { expand: { above: [named(51)] } })]
+      })
+    }
   })
 
   it("in a 412 amid a batch, tell of no version of another tenant's record", async () => {

@@ -110,6 +110,16 @@ describe("what the ledger answers", () => {
     await ask(200, ann, "GET", "/api/v1/accounts:seek?position=1&page_size=1")
     await ask(200, ann, "GET", "/api/v1/accounts:facets?field=status")
     await ask(200, ann, "GET", "/api/v1/accounts:histogram?field=balance")
+    await ask(200, ann, "GET", "/api/v1/accounts:facets?field=status&measure=max:balance")
+    await ask(
+      200,
+      ann,
+      "GET",
+      "/api/v1/accounts:aggregate?group_by=status&measures=count,avg(balance)&having=count%3E0"
+    )
+    await ask(200, ann, "POST", "/api/v1/accounts:aggregate", {
+      body: { measures: ["count", "p95(balance)"], limit: 1 }
+    })
     await ask(404, ann, "GET", "/api/v1/accounts/3")
     await ask(400, ann, "GET", "/api/v1/accounts/x")
     await ask(400, ann, "GET", "/api/v1/accounts?filter=nope%20%3D%201")
@@ -206,7 +216,14 @@ describe("what the shop answers", () => {
   })
 
   it("is described: records of every kind, expanded", async () => {
-    for (const path of ["orders?expand=customer.account,lines", "lines?expand=order", "meta", "tags", "feedback"]) {
+    const shaped = [
+      "customer(fields:'name').account",
+      "lines(page_size:1,order_by:'sku')",
+      "lines(count)",
+      "lines(fields:'sku,order.id')"
+    ].map((expand) => `orders?expand=${encodeURIComponent(expand)}`)
+    const plain = ["orders?expand=customer.account,lines", "lines?expand=order", "meta", "tags", "feedback"]
+    for (const path of [...plain, ...shaped, "orders?fields=id,customer.name,customer.account.id"]) {
       await ask(200, callers.admin, "GET", `/api/v1/${path}`)
     }
     await ask(

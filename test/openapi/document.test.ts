@@ -204,6 +204,9 @@ describe("answers", () => {
       expand: { customer, lines: [{ ...line, expand: { order: null } }] }
     })
     check("/components/schemas/orders", { ...order, expand: { customer: null } })
+    check("/components/schemas/orders", { ...order, expand: { lines: { items: [line], more: true } } })
+    check("/components/schemas/orders", { ...order, expand: { lines: { count: 3 } } })
+    refuse("/components/schemas/orders", { ...order, expand: { lines: { items: [line] } } })
     refuse("/components/schemas/orders", { ...order, expand: { margin: 1 } })
   })
 
@@ -212,6 +215,8 @@ describe("answers", () => {
     const model = makeModel({ fields: everyKind })
     for (const field of model.fields) {
       check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(field), "3"], [null, "1"]])))
+      const sums = [[cellFor(field), "3", "1.5"], [null, "1", null]]
+      check(at("Facets"), JSON.parse(facetsJson(field, sums, { of: "sum", field: model.byName.get("small")! })))
     }
     for (const name of ["small", "large", "price", "ratio"]) {
       const field = model.byName.get(name)!
@@ -376,6 +381,12 @@ describe("answers", () => {
       const { schema } = doc.components.parameters[`${name}.expand`]!
       expect([name, (schema as { readonly maxItems?: number }).maxItems]).toEqual([name, 10])
     }
+    for (const path of ["customer", "customer.account", "lines(count)", "lines.order.customer.account"]) {
+      check("/components/parameters/orders.expand/schema", [path])
+    }
+    refuse("/components/parameters/orders.expand/schema", ["nope"])
+    check("/components/parameters/orders.fields/schema", ["id", "customer.name"])
+    refuse("/components/parameters/orders.fields/schema", ["nope"])
     check("/components/parameters/position/schema", Number.MAX_SAFE_INTEGER)
     for (const status of ["415", "default"]) {
       const { headers } = doc.components.responses[status] as { readonly headers?: object }

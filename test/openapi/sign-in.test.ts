@@ -62,6 +62,25 @@ describe("the document", () => {
     }
   )
 
+  it("has no route that is not served, and says of each whether it needs a session", () => {
+    const mails = { passwordReset: true, invitations: true, signInAlerts: true, notices: true, page: null }
+    const routes = makeRoutes({ twoFactor: true, passkeys: true, mails }, [])
+    const doc = signInOf(true, true, mails)
+    const listed = operationsOf(doc).filter(([at]) => at.includes(" /api/auth/"))
+    expect(listed.length).toBeGreaterThan(20)
+    for (const [at, operation] of listed) {
+      const [method, path = ""] = at.split(" ")
+      const route = routes.get(path.slice("/api/auth".length))
+      expect(route?.method, at).toBe(method)
+      const { security } = operation as { readonly security?: unknown }
+      // Whoever has no session may sign out, but nobody would.
+      const who = path.endsWith("/sign-out") ? "session" : route?.who
+      expect(security, at).toEqual(
+        who === "everybody" ? [] : who === "waiting" ? [{}, { session: [] }] : [{ session: [] }]
+      )
+    }
+  })
+
   it("tells of the second factor at signing in where there may be one", () => {
     const answers = (doc: OpenapiDoc) => JSON.stringify(doc.paths["/api/auth/sign-in/email"])
     expect(answers(signInOf(true, false))).toContain("twoFactorRedirect")

@@ -7,9 +7,11 @@ import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import type { SignedPut } from "../../core/ports/storage.ts"
 import { findProgram } from "../../scripts/programs.mjs"
 import { freePort } from "./cluster.ts"
 
@@ -32,6 +34,18 @@ export interface BucketServer {
   readonly resume: () => void
   readonly stop: () => Promise<void>
 }
+
+/** Sends a signed request as it is, with no header of a client's own. Its status. */
+export const sendSigned = (
+  { headers, url }: SignedPut,
+  body: Uint8Array,
+  more: { readonly [name: string]: string } = {}
+): Promise<number> =>
+  new Promise((resolve, reject) => {
+    request(url, { method: "PUT", headers: { ...headers, ...more } }, (answer) => {
+      answer.resume().on("end", () => resolve(answer.statusCode ?? 0))
+    }).on("error", reject).end(body)
+  })
 
 const startMs = 120_000
 

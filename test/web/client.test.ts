@@ -105,6 +105,26 @@ describe("reads", () => {
       617,
       617
     ])
+    const { groups, more } = await orders.aggregate({
+      group_by: ["currency", "status", "quarter(created_at)"],
+      measures: ["count", "sum(total)", "median(total)"],
+      filter: (o) => o.total.le("1000"),
+      having: "count > 40",
+      order_by: ["sum(total) desc", "status"],
+      limit: 1
+    })
+    expect([groups, more]).toEqual([[{
+      group: { currency: "EUR", status: "paid", "quarter(created_at)": "2026-01-01T00:00:00Z" },
+      measures: { count: 500, "sum(total)": "250500.00", "median(total)": "500.00" }
+    }], true])
+    expect((await orders.aggregate()).groups).toEqual([{ group: {}, measures: { count: 1234 } }])
+    sent.length = 0
+    const many = await orders.aggregate({
+      measures: ["count"],
+      filter: (o) => o.id.in(Array.from({ length: 2000 }, (_, n) => String(n + 1)))
+    })
+    expect(many.groups[0]?.measures.count).toBe(1234)
+    expect(sent).toEqual([{ method: "POST", url: "http://service.test/api/v1/orders:aggregate" }])
     const page = await orders.seek(1230, { page_size: 3, order_by: "total", fields: ["total"] })
     expect(page.items.map(({ total }) => total)).toEqual(["1231.00", "1232.00", "1233.00"])
     const before = await orders.list({ page_size: 3, order_by: "total", page_token: page.prev_page_token })

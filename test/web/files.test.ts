@@ -85,7 +85,12 @@ onStage("files through the client", (stage) => {
       photo: { ...at("_/a.png"), variants, placeholder: null },
       gone: { uri: "old:_/a", missing: true },
       json,
-      expand: { parent: { scan: at("t/b.pdf") }, lines: [{ scan: at("t/c.pdf") }] }
+      expand: {
+        parent: { scan: at("t/b.pdf") },
+        lines: [{ scan: at("t/c.pdf") }],
+        page: { items: [{ scan: at("t/d.pdf") }], more: true },
+        number: { count: 3 }
+      }
     })).toEqual({
       pages: [moved("t/a.pdf"), foreign, null, "text", [at("t/n.pdf")]],
       photo: {
@@ -95,7 +100,12 @@ onStage("files through the client", (stage) => {
       },
       gone: { uri: "old:_/a", missing: true },
       json,
-      expand: { parent: { scan: moved("t/b.pdf") }, lines: [{ scan: moved("t/c.pdf") }] }
+      expand: {
+        parent: { scan: moved("t/b.pdf") },
+        lines: [{ scan: moved("t/c.pdf") }],
+        page: { items: [{ scan: moved("t/d.pdf") }], more: true },
+        number: { count: 3 }
+      }
     })
     expect(() => present("<html>")).toThrow("The answer is not the service's.")
   })
@@ -211,6 +221,30 @@ onStage("files through the client", (stage) => {
       const bytes = new Uint8Array(await answer.arrayBuffer())
       expect([bytes.length, bytes.every((byte) => byte === 97)]).toEqual([size, true])
       expect((await scan("pieces")).status).toBe(200)
+    })
+
+    it("begin once where the answer of their beginning is lost", async () => {
+      const keys: Array<string | null> = []
+      const call = makeFetch(stage().service.edge, Context.empty())
+      const unfinished = () =>
+        [...stage().storages.archive.files.keys()].filter((path) => /^\.tmp\/[^~]/.test(path)).length
+      const before = unfinished()
+      let most = 0
+      const client = createClient<typeof config>({
+        baseUrl: "http://service.test",
+        token: tokenOf(admin),
+        fetch: async (url, init) => {
+          const request = new Request(url, init)
+          if (request.method === "POST") keys.push(request.headers.get("idempotency-key"))
+          const answer = await call(request)
+          most = Math.max(most, unfinished())
+          if (keys.length < 3 && request.method === "POST") throw new TypeError("lost")
+          return answer
+        }
+      })
+      expect((await client.upload("papers", "scan", "text", { resumable: true, name: "a.txt" })).file.size).toBe(4)
+      expect([new Set(keys).size, keys.length, keys[0]]).toEqual([1, 3, expect.any(String)])
+      expect(most).toBe(before + 1)
     })
 
     it("end when the caller says so, and the service keeps nothing of them", async () => {

@@ -41,12 +41,13 @@ const bundle = async (entry: string, external: readonly RegExp[]): Promise<Reado
 
 it("the client", async () => {
   const sizes = await bundle("web/client/index.ts", [])
-  // The worker of public forms and uploads are files of their own, loaded with the first form and the first file.
-  expect([...sizes.keys()].sort()).toEqual(["upload", "virtual_entry", "vite", "worker"])
+  // The worker of public forms and uploads are files of their own, loaded with the first form, the first file and the first one to a bucket.
+  expect([...sizes.keys()].sort()).toEqual(["direct", "upload", "virtual_entry", "vite", "worker"])
   expect(sizes.get("virtual_entry")).toBeGreaterThan(4_000)
   expect(sizes.get("virtual_entry")).toBeLessThanOrEqual(10_000)
   expect(sizes.get("worker")).toBeLessThanOrEqual(1_200)
   expect(sizes.get("upload")).toBeLessThanOrEqual(2_500)
+  expect(sizes.get("direct")).toBeLessThanOrEqual(1_200)
 })
 
 it("the hooks", async () => {

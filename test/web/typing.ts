@@ -47,6 +47,28 @@ export const relations = async (client: Client<Shop>) => {
   const order = await orders.get("1", { expand: ["customer", "lines", "lines.product"] })
   same<NonNullable<NonNullable<typeof order.expand>["customer"]>["city"], string>(true)
   same<NonNullable<NonNullable<typeof order.expand>["lines"]>[number]["quantity"], number>(true)
+  const shaped = await orders.get("1", {
+    fields: ["id", "customer.city"],
+    expand: ["lines(page_size: 3, order_by: \"quantity\").product(fields: \"name\")"]
+  })
+  same<NonNullable<NonNullable<typeof shaped.expand>["lines"]>["items"][number]["quantity"], number>(true)
+  same<NonNullable<NonNullable<typeof shaped.expand>["lines"]>["more"], boolean>(true)
+  void shaped.id
+  // @ts-expect-error only the fields that were asked for
+  void shaped.total
+  const counted = await orders.list({ expand: ["lines(count)", "customer(fields: \"city\")"] })
+  same<NonNullable<NonNullable<typeof counted.items[number]["expand"]>["lines"]>["count"], number>(true)
+  const filtered = await orders.list({ expand: ["lines(filter: \"quantity > 1\")"] })
+  same<NonNullable<NonNullable<typeof filtered.items[number]["expand"]>["lines"]>[number]["quantity"], number>(true)
+  const deep = await client.resource("customers").get("1", { expand: ["orders.lines(count)"] })
+  same<
+    NonNullable<NonNullable<NonNullable<typeof deep.expand>["orders"]>[number]["expand"]>["lines"],
+    { readonly count: number } | undefined
+  >(true)
+  // @ts-expect-error there is no such relation
+  await orders.get("1", { expand: ["nope(count)"] })
+  // @ts-expect-error nor a path through it
+  await orders.get("1", { fields: ["nope.city"] })
   const customer = await client.resource("customers").get("1", { expand: ["orders.owner"] })
   void customer.expand?.orders?.[0]?.total
   // @ts-expect-error The way is called customer.
@@ -77,6 +99,34 @@ export const filters = (client: Client<Shop>) => {
   void orders.list({ filter: "status = paid" })
   // @ts-expect-error It is a filter of orders.
   void client.resource("customers").list({ filter: paid })
+}
+
+export const groups = async (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  const { groups } = await orders.aggregate({
+    group_by: ["status", "month(created_at)", "due_on"],
+    measures: ["count", "sum(total)", "count_distinct(customer_id)"],
+    having: "count > 1",
+    order_by: ["sum(total) desc", "month(created_at)"]
+  })
+  const [{ group, measures } = {}] = groups as readonly Partial<typeof groups[number]>[]
+  same<NonNullable<typeof group>["status"], "draft" | "pending" | "paid" | "shipped" | "cancelled" | "refunded">(true)
+  same<NonNullable<typeof group>["month(created_at)"], string | null>(true)
+  same<NonNullable<typeof group>["due_on"], string | null>(true)
+  same<NonNullable<typeof measures>["count"], number>(true)
+  same<NonNullable<typeof measures>["count_distinct(customer_id)"], number>(true)
+  same<NonNullable<typeof measures>["sum(total)"], string | null>(true)
+  same<Awaited<ReturnType<typeof orders.aggregate>>["groups"][number]["measures"]["count"], number>(true)
+  // @ts-expect-error It was not asked for.
+  void measures?.["avg(total)"]
+  // @ts-expect-error There is no such field.
+  void orders.aggregate({ group_by: ["colour"] })
+  // @ts-expect-error There is no such bucket.
+  void orders.aggregate({ group_by: ["decade(created_at)"] })
+  // @ts-expect-error There is no such measure.
+  void orders.aggregate({ measures: ["stddev(total)"] })
+  // @ts-expect-error The order is by what the answer has.
+  void orders.aggregate({ group_by: ["status"], order_by: "total" })
 }
 
 export const orders = (client: Client<Shop>) => {

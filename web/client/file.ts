@@ -29,6 +29,11 @@ export interface UploadOptions extends CallOptions {
    * key. A stream never does.
    */
   readonly resumable?: boolean
+  /**
+   * Sends the file straight to the bucket of its field, so that the service passes no byte of it on. A page needs a rule for CORS at the bucket. Where the
+   * files are in a folder, or the file has more than 5 GiB, it goes as without this. A stream never goes so.
+   */
+  readonly direct?: boolean
 }
 
 /** An uploaded file. `value` is a ticket: for 24 hours it can be the field's value in a create, an update or a batch. */
@@ -97,7 +102,15 @@ export const presenter = (system: string): <T>(record: T) => T => {
     if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
     return eachOf(record, (value, name) =>
       name === "expand" && isObject(value)
-        ? eachOf(value, (each) => Array.isArray(each) ? each.map(present) : each === null ? null : present(each))
+        ? eachOf(value, (each) =>
+          Array.isArray(each)
+            ? each.map(present)
+            // A page of records, which has no version.
+            : isObject(each) && !each["etag"] && Array.isArray(each["items"])
+            ? { ...each, items: each["items"].map(present) }
+            : each === null
+            ? null
+            : present(each))
         : Array.isArray(value)
         ? value.map(presentOwn)
         : presentOwn(value)) as T

@@ -26,16 +26,20 @@ export type {
 export { ConnectionError, ProblemError } from "./problem.ts"
 export type { ProblemDocument, ProblemEntry } from "./problem.ts"
 export type {
+  AggregateQuery,
   ChangeOptions,
   CreateOptions,
   DeleteOptions,
   Facets,
   FacetsQuery,
   Granularity,
+  GroupIn,
+  Groups,
   Histogram,
   HistogramQuery,
   Listing,
   ListQuery,
+  MeasureIn,
   Page,
   ResourceClient,
   SeekPage,
@@ -55,6 +59,7 @@ export type { TokenSource } from "./token.ts"
 export type {
   CreateIn,
   ExpandIn,
+  FieldIn,
   FieldOf,
   FileFieldOf,
   FilterIn,

@@ -3,34 +3,20 @@
  * service says; after some failures in a row without a byte between them the upload gives up.
  */
 
+import { makeAttempts, tusVersion } from "./attempts.ts"
+import type { Shared } from "./attempts.ts"
 import type { Uploaded } from "./file.ts"
-import type * as keys from "./key.ts"
-import type * as problems from "./problem.ts"
-import type * as requests from "./request.ts"
-import type { Answer, Call, FetchFunction, Transport } from "./request.ts"
+import type { Answer, FetchFunction } from "./request.ts"
 
 /** Bytes of a piece. */
 const pieceBytes = 8 * 2 ** 20
 
-/** Failures in a row, each with a longer wait before the next attempt: about four minutes in all. */
-const mostFailures = 20
-
-/** The longest wait before an attempt in milliseconds, whatever a proxy asks for. */
-const mostWait = 60_000
-
-/** What it shares with the client. */
-export interface Shared extends Pick<Transport, "send"> {
-  readonly ConnectionError: typeof problems.ConnectionError
-  readonly ProblemError: typeof problems.ProblemError
-  readonly idempotent: typeof keys.idempotent
-  readonly backoff: typeof requests.backoff
-  readonly pause: typeof requests.pause
-  readonly until: typeof requests.until
-}
-
-export interface PiecesOptions {
+/** How a file goes that the service knows by an address. */
+export interface SendOptions {
   readonly name: string
   readonly type: string
+  /** Headers by which the service knows that the same upload is begun again, because its answer was lost. */
+  readonly once: { readonly [name: string]: string | undefined }
   readonly signal: AbortSignal | undefined
   /** Told of the bytes that have gone. */
   readonly tell: (loaded: number) => void
@@ -46,34 +32,14 @@ const encoded = (text: string): string => {
 
 /** Sends a file in pieces. Null: the service knows no such uploads, and the file can go as a whole. */
 export const sendPieces = async (
-  { backoff, ConnectionError, pause, ProblemError, send, until }: Shared,
+  shared: Shared,
   resource: string,
   field: string,
   file: Blob,
-  { fetchOf, name, signal, tell, type }: PiecesOptions
+  { fetchOf, name, once, signal, tell, type }: SendOptions
 ): Promise<Uploaded | null> => {
-  /** Whether the same upload may work a little later. */
-  const passes = (error: unknown): boolean =>
-    error instanceof ConnectionError
-      ? error.cause !== null
-      : error instanceof ProblemError && [408, 409, 423, 429, 502, 503, 504].includes(error.status)
-
-  /** Waits until the browser has a network again, where it says that it has none. */
-  const online = async (): Promise<void> => {
-    const { addEventListener, navigator, removeEventListener } = globalThis as {
-      readonly navigator?: { readonly onLine?: boolean }
-      readonly addEventListener?: (name: "online", listener: () => void) => void
-      readonly removeEventListener?: (name: "online", listener: () => void) => void
-    }
-    if (navigator?.onLine !== false || addEventListener === undefined) return
-    let back = (): void => {}
-    const waiting = new Promise<void>((resolve) => back = resolve)
-    addEventListener("online", back)
-    await until(signal, waiting).finally(() => removeEventListener?.("online", back))
-  }
-
+  const { ConnectionError, ProblemError, send } = shared
   const collection = `/${encodeURIComponent(resource)}:upload`
-  const version = { "tus-resumable": "1.0.0" }
   const metadata = Object.entries({ filename: name, filetype: type }).filter(([, value]) => value !== "")
     .map(([key, value]) => `${key} ${encoded(value)}`).join(",")
   let begun: Answer<unknown>
@@ -82,7 +48,7 @@ export const sendPieces = async (
       method: "POST",
       path: collection,
       query: { field },
-      headers: { ...version, "upload-length": String(file.size), "upload-metadata": metadata || null },
+      headers: { ...tusVersion, ...once, "upload-length": String(file.size), "upload-metadata": metadata || null },
       repeatable: true,
       signal
     })
@@ -94,45 +60,12 @@ export const sendPieces = async (
   }
   const id = /[^/]+$/.exec(begun.headers.get("location") ?? "")?.[0]
   if (id === undefined) return null
-  const call = { path: `${collection}/${id}`, headers: version, signal }
-  /** Nobody goes on with it. If that cannot be said, it expires. */
-  const abandon = (more: Pick<Call, "fetch"> = {}): void => {
-    send({ ...call, ...more, method: "DELETE", signal: undefined }).catch(() => undefined)
-  }
-  const page = globalThis as {
-    readonly addEventListener?: (name: "pagehide", listener: (event: { readonly persisted?: boolean }) => void) => void
-    readonly removeEventListener?: (name: "pagehide", listener: object) => void
-  }
-  // A closed page would leave an upload that counts among those of its person for a day. A page that the browser keeps may come back.
-  const leave = ({ persisted }: { readonly persisted?: boolean }): void => {
-    if (persisted !== true) abandon({ fetch: (input, init) => fetch(input, { ...init, keepalive: true }) })
-  }
-  page.addEventListener?.("pagehide", leave)
-
-  let failures = 0
+  const call = { path: `${collection}/${id}`, headers: tusVersion, signal }
+  const attempts = makeAttempts(shared, call.path, signal)
   let furthest = 0
   let told = 0
   const say = (loaded: number): void => {
     if (loaded > told) tell(told = loaded)
-  }
-  /** Waits before the next attempt, or throws what ends all attempts. */
-  const wait = async (error: unknown): Promise<void> => {
-    if (signal?.aborted === true) throw signal.reason
-    if (!passes(error) || failures >= mostFailures) throw error
-    // The end of a long file may take the service minutes, in which it asks for one second each time.
-    const asked = error instanceof ProblemError ? error.retryAfter ?? 0 : 0
-    await pause(Math.min(Math.max(asked, backoff(failures)), mostWait), signal)
-    failures++
-    await online()
-  }
-  const repeated = async <T>(one: Call): Promise<Answer<T>> => {
-    for (;;) {
-      try {
-        return await send<T>(one)
-      } catch (error) {
-        await wait(error)
-      }
-    }
   }
   const offsetOf = ({ headers }: Answer<unknown>): number => {
     const offset = Number(headers.get("upload-offset") ?? Number.NaN)
@@ -150,7 +83,7 @@ export const sendPieces = async (
             method: "PATCH",
             body: file.slice(from, from + pieceBytes),
             headers: {
-              ...version,
+              ...tusVersion,
               "content-type": "application/offset+octet-stream",
               "upload-offset": String(from)
             },
@@ -159,21 +92,21 @@ export const sendPieces = async (
         )
         if (offset <= from) throw new ConnectionError("no progress", "Nothing of the piece has arrived.")
       } catch (error) {
-        await wait(error)
-        offset = offsetOf(await repeated({ ...call, method: "HEAD", repeatable: true }))
+        await attempts.wait(error)
+        offset = offsetOf(await attempts.repeated({ ...call, method: "HEAD", repeatable: true }))
       }
       // Beyond all earlier offsets: a service that forgets what it took would be sent the same for ever.
       if (offset > furthest) {
         furthest = offset
-        failures = 0
+        attempts.begin()
       }
       say(offset)
     }
-    return (await repeated<Uploaded>({ ...call, method: "GET" })).data
+    return (await attempts.repeated<Uploaded>({ ...call, method: "GET" })).data
   } catch (error) {
-    abandon()
+    attempts.abandon()
     throw error
   } finally {
-    page.removeEventListener?.("pagehide", leave)
+    attempts.end()
   }
 }

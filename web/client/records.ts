@@ -11,6 +11,7 @@ import type { Answer, Call, CallOptions, QueryValue } from "./request.ts"
 import type {
   CreateIn,
   ExpandIn,
+  FieldIn,
   FieldOf,
   FileFieldOf,
   FilterIn,
@@ -25,18 +26,27 @@ import type {
 import type { WatchEvent, WatchOptions } from "./watch.ts"
 
 /** Which fields and related records the answer has. */
-export interface Selection<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name>> {
-  /** Fields of the records. Default: all that the caller may read. `etag` is always included. */
+export interface Selection<
+  C,
+  Name extends ResourceName<C>,
+  Field extends FieldIn<C, Name>,
+  Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+> {
+  /** Fields of the records, and paths to fields of related ones. Default: all that the caller may read. `etag` is always included. */
   readonly fields?: readonly Field[]
-  readonly expand?: readonly ExpandIn<C, Name>[]
+  /** Relations to follow, each with a shape if wanted: `"lines(page_size: 3).product"`. */
+  readonly expand?: readonly Path[]
   /** Includes deleted records. For resources with soft delete only. */
   readonly show_deleted?: boolean
 }
 
 /** The parameters of a list. */
-export interface ListQuery<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>>
-  extends Selection<C, Name, Field>
-{
+export interface ListQuery<
+  C,
+  Name extends ResourceName<C>,
+  Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+  Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+> extends Selection<C, Name, Field, Path> {
   readonly filter?: FilterIn<C, Name> | null
   /** An order such as `"total desc"`, or a list of them. The key is added at the end. */
   readonly order_by?: SortIn<C, Name> | readonly SortIn<C, Name>[]
@@ -99,14 +109,20 @@ interface Narrowing<C, Name extends ResourceName<C>> {
   readonly show_deleted?: boolean
 }
 
+type SeriesMeasure<C, Name extends ResourceName<C>> = "count" | `${"sum" | "avg" | "min" | "max"}:${FieldOf<C, Name>}`
+
 export interface FacetsQuery<C, Name extends ResourceName<C>> extends Narrowing<C, Name> {
   /** Default 50, at most 500. */
   readonly limit?: number
+  /** Orders by the measure, the largest first. */
+  readonly measure?: SeriesMeasure<C, Name>
 }
 
 export interface Facets {
   readonly field: string
-  readonly facets: ReadonlyArray<{ readonly value: Json; readonly count: number }>
+  readonly measure?: string
+  /** With a measure other than `count`: `measure`, an exact text, or null if there are no values. */
+  readonly facets: ReadonlyArray<{ readonly value: Json; readonly count: number; readonly measure?: string | null }>
 }
 
 export type Granularity = "hour" | "day" | "week" | "month" | "quarter" | "year"
@@ -120,7 +136,7 @@ export interface SeriesQuery<C, Name extends ResourceName<C>> extends Narrowing<
   readonly granularity?: Granularity
   /** An IANA name. Default `UTC`. */
   readonly time_zone?: string
-  readonly measure?: "count" | `${"sum" | "avg" | "min" | "max"}:${FieldOf<C, Name>}`
+  readonly measure?: SeriesMeasure<C, Name>
 }
 
 export interface Series {
@@ -147,6 +163,46 @@ export interface Histogram {
   }>
 }
 
+/** What groups are told by: a field, or a bucket of time such as `month(created_at)`. */
+export type GroupIn<C, Name extends ResourceName<C>> = FieldOf<C, Name> | `${Granularity}(${FieldOf<C, Name>})`
+
+/** A measure of a group. `median` and `p95` are values of the field, by nearest rank. */
+export type MeasureIn<C, Name extends ResourceName<C>> =
+  | "count"
+  | `${"count_distinct" | "sum" | "avg" | "min" | "max" | "median" | "p95"}(${FieldOf<C, Name>})`
+
+type Sorts<Key extends string> = `${Key}${"" | " asc" | " desc"}`
+
+export interface AggregateQuery<C, Name extends ResourceName<C>, Group extends string, Measure extends string>
+  extends Omit<Narrowing<C, Name>, "field">
+{
+  /** At most three. Without any there is one group of all records. */
+  readonly group_by?: readonly Group[]
+  /** Default `count`. */
+  readonly measures?: readonly Measure[]
+  /** A filter over the measures: `"count > 1 AND sum(total) >= 100"`. */
+  readonly having?: string
+  readonly order_by?: Sorts<NoInfer<Group | Measure>> | ReadonlyArray<Sorts<NoInfer<Group | Measure>>>
+  /** An IANA name, for buckets. Default `UTC`. */
+  readonly time_zone?: string
+  /** Default 50, at most 1,000. */
+  readonly limit?: number
+}
+
+/** Groups in order. Measures are exact texts, or null without a value; counts are numbers. The value of a bucket is its first instant. */
+export interface Groups<C, Name extends ResourceName<C>, Group extends string, Measure extends string> {
+  readonly groups: ReadonlyArray<{
+    readonly group: {
+      readonly [Each in Group]: Each extends keyof RecordIn<C, Name> ? RecordIn<C, Name>[Each] : string | null
+    }
+    readonly measures: {
+      readonly [Each in Measure]: Each extends "count" | `count_distinct(${string}` ? number : string | null
+    }
+  }>
+  /** There are more groups than `limit`. */
+  readonly more: boolean
+}
+
 /** The routes of one resource. */
 export interface ResourceClient<C = unknown, Name extends ResourceName<C> = ResourceName<C>> {
   readonly name: Name
@@ -155,26 +211,35 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   /** Builds a filter from the fields, for later use. */
   readonly where: (build: (fields: ScopeOf<C, Name>) => Filter<Name>) => Filter<Name>
   /** A page of records, and all pages after it. Long filters and tokens are sent as a `:search`. */
-  readonly list: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
-    query?: ListQuery<C, Name, Field>,
+  readonly list: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
+    query?: ListQuery<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Listing<RecordIn<C, Name, Field>>
+  ) => Listing<RecordIn<C, Name, Field, Path>>
   /** The same by `POST …:search`, so that the filter appears in no log of addresses. */
-  readonly search: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
-    query?: ListQuery<C, Name, Field>,
+  readonly search: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
+    query?: ListQuery<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Listing<RecordIn<C, Name, Field>>
+  ) => Listing<RecordIn<C, Name, Field, Path>>
   /** The page that begins at a row number, from 0. Beyond the end: the last page. */
-  readonly seek: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  readonly seek: <
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
     position: number,
-    query?: Omit<ListQuery<C, Name, Field>, "page_token" | "count">,
+    query?: Omit<ListQuery<C, Name, Field, Path>, "page_token" | "count">,
     options?: CallOptions
-  ) => Promise<SeekPage<RecordIn<C, Name, Field>>>
-  readonly get: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  ) => Promise<SeekPage<RecordIn<C, Name, Field, Path>>>
+  readonly get: <Field extends FieldIn<C, Name> = FieldOf<C, Name>, Path extends ExpandIn<C, Name> = ExpandIn<C, Name>>(
     key: KeyOf<C, Name>,
-    query?: Selection<C, Name, Field>,
+    query?: Selection<C, Name, Field, Path>,
     options?: CallOptions
-  ) => Promise<RecordIn<C, Name, Field>>
+  ) => Promise<RecordIn<C, Name, Field, Path>>
   /** The record if its version differs from this one, else null. */
   readonly getIfChanged: (
     key: KeyOf<C, Name>,
@@ -202,6 +267,11 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   readonly facets: (query: FacetsQuery<C, Name>, options?: CallOptions) => Promise<Facets>
   readonly series: (query: SeriesQuery<C, Name>, options?: CallOptions) => Promise<Series>
   readonly histogram: (query: HistogramQuery<C, Name>, options?: CallOptions) => Promise<Histogram>
+  /** Measures of groups of records. Long filters are sent in a body. */
+  readonly aggregate: <Group extends GroupIn<C, Name> = never, Measure extends MeasureIn<C, Name> = "count">(
+    query?: AggregateQuery<C, Name, Group, Measure>,
+    options?: CallOptions
+  ) => Promise<Groups<C, Name, Group, Measure>>
   /** Uploads a file. `value` of the answer is the value for a write of the field. */
   readonly upload: (
     field: FileFieldOf<C, Name>,
@@ -232,6 +302,7 @@ interface Query {
   readonly filter?: unknown
   readonly order_by?: QueryValue
   readonly position?: QueryValue
+  readonly page_token?: QueryValue
 }
 
 interface Surroundings {
@@ -282,17 +353,33 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     return data
   }
 
-  const list = (query: Query, options: CallOptions | undefined, asSearch: boolean): Listing<AnyRecord> => {
+  /** By GET, or with the parameters in a body, where the address would be too long. */
+  const ask = <T>(
+    verb: string,
+    bodyVerb: string,
+    query: Query,
+    options?: CallOptions,
+    inBody = false
+  ): Promise<Answer<T>> => {
     const asked = { ...query, filter: filterOf(query.filter), order_by: orderOf(query.order_by) }
-    return listing(async (token) => {
-      const whole = token === undefined ? asked : { ...asked, page_token: token }
-      const call = { method: "GET", path, query: whole, signal: options?.signal }
-      if (!asSearch && urlOf(call).length <= longestAddress) return page(await send<Page<AnyRecord>>(call))
-      const json = Object.fromEntries(Object.entries(whole).filter(([, value]) => isGiven(value)))
-      const search = { ...call, method: "POST", path: `${path}:search`, query: {}, json, repeatable: true }
-      return page(await send<Page<AnyRecord>>(search))
-    })
+    const call = { method: "GET", path: path + verb, query: asked, signal: options?.signal }
+    if (!inBody && urlOf(call).length <= longestAddress) return send(call)
+    const json = Object.fromEntries(Object.entries(asked).filter(([, value]) => isGiven(value)))
+    return send({ ...call, method: "POST", path: path + bodyVerb, query: {}, json, repeatable: true })
   }
+
+  const list = (query: Query, options: CallOptions | undefined, asSearch: boolean): Listing<AnyRecord> =>
+    listing(async (token) =>
+      page(
+        await ask<Page<AnyRecord>>(
+          "",
+          ":search",
+          { ...query, page_token: token ?? query.page_token },
+          options,
+          asSearch
+        )
+      )
+    )
 
   /** A record; null where it is still what the ETag stands for. */
   const one = async (key: unknown, query: object, options?: CallOptions, etag?: string): Promise<AnyRecord | null> => {
@@ -348,6 +435,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     facets: (query, options) => read(":facets", query, options),
     series: (query, options) => read(":series", query, options),
     histogram: (query, options) => read(":histogram", query, options),
+    aggregate: async (query = {}, options) => (await ask(":aggregate", ":aggregate", query, options)).data as never,
     upload: (field, file, options) => upload(name, field, file, options),
     watch: (options) => watch(name, options)
   }

@@ -58,11 +58,17 @@ export interface RecordExtras {
   readonly permissions?: RecordPermissions
 }
 
-/** A record with the requested fields. `expand` has the requested related records. */
-export type RecordIn<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>> =
-  RecordOf<FieldsOf<C, Name>> extends infer All
-    ? { readonly [Each in Field & keyof All]: All[Each] } & RecordExtras & { readonly expand?: ExpandedIn<C, Name> }
-    : never
+/** A record with the requested fields. `expand` has the requested related records, in the forms that the paths of the request give them. */
+export type RecordIn<
+  C,
+  Name extends ResourceName<C>,
+  Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+  Path extends string = never
+> = RecordOf<FieldsOf<C, Name>> extends infer All ?
+    & { readonly [Each in Field & keyof All]: All[Each] }
+    & RecordExtras
+    & { readonly expand?: ExpandedIn<C, Name, Path> }
+  : never
 
 // `infer` resolves these types, so that editors and errors show members and not type names.
 /** The body of a create and of an update. */
@@ -194,20 +200,41 @@ type Next<C, Name extends ResourceName<C>, Each extends WayName<C, Name>> = Ways
 /** The field of versions whose accounts `expand` names. */
 type MakerOf<C, Name extends ResourceName<C>> = Extract<FieldOf<C, Name>, "history_by">
 
-/** The names that `expand` takes, one or two levels deep. Without a configuration any text. */
+/** A relation and a shape, or more relations, after it. Names are checked two levels deep. */
+type Onwards<Way extends string> = Way | `${Way}${"(" | "."}${string}`
+
+/** The paths that `expand` takes. Without a configuration any text. */
 export type ExpandIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
   :
     | MakerOf<C, Name>
     | WayName<C, Name>
-    | { [Each in WayName<C, Name>]: `${Each}.${WayName<C, Next<C, Name, Each>>}` }[WayName<C, Name>]
+    | `${WayName<C, Name>}(${string}`
+    | { [Each in WayName<C, Name>]: `${Each}.${Onwards<WayName<C, Next<C, Name, Each>>>}` }[WayName<C, Name>]
+
+/** The names that `fields` takes: fields, and paths to those of related records, which come in `expand`. */
+export type FieldIn<C, Name extends ResourceName<C>> = FieldOf<C, Name> | `${WayName<C, Name>}.${string}`
+
+/** What the paths say after a relation. */
+type Below<Path extends string, Way extends string> = Path extends `${Way}.${infer Rest}` ? Rest
+  : Path extends `${Way}(${string}).${infer Rest}` ? Rest
+  : never
+
+/** The records of a relation to several, as the paths ask for them. */
+type Several<Path extends string, Way extends string, Item> = [Extract<Path, `${Way}(${string}`>] extends [infer Shaped]
+  ? [Shaped] extends [never] ? readonly Item[]
+  : [Shaped] extends [`${Way}(count${string}`] ? { readonly count: number }
+  : [Shaped] extends [`${Way}(${string}page_size:${string}`]
+    ? { readonly items: readonly Item[]; readonly more: boolean }
+  : readonly Item[]
+  : never
 
 /** Related records and names of makers, if they were requested and the caller sees them. */
-export type ExpandedIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name>
-  ? { readonly [way: string]: RecordIn<C, Name> & readonly RecordIn<C, Name>[] | null }
+export type ExpandedIn<C, Name extends ResourceName<C>, Path extends string = never> = string extends FieldOf<C, Name> ?
+  { readonly [way: string]: RecordIn<C, Name> & readonly RecordIn<C, Name>[] | null }
   :
     & {
       readonly [Each in WayName<C, Name>]?: WaysOf<C, Name>[Each] extends { readonly many: true }
-        ? readonly RecordIn<C, Next<C, Name, Each>>[]
-        : RecordIn<C, Next<C, Name, Each>> | null
+        ? Several<Path, Each, RecordIn<C, Next<C, Name, Each>, FieldOf<C, Next<C, Name, Each>>, Below<Path, Each>>>
+        : RecordIn<C, Next<C, Name, Each>, FieldOf<C, Next<C, Name, Each>>, Below<Path, Each>> | null
     }
     & { readonly [Each in MakerOf<C, Name>]?: { readonly name: string } | null }

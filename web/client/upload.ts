@@ -3,9 +3,10 @@
  * types only: what it shares with the client it is given.
  */
 
+import type { Shared } from "./attempts.ts"
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { sendPieces } from "./pieces.ts"
-import type { Shared } from "./pieces.ts"
+import type { SendOptions } from "./pieces.ts"
 import type { Call, FetchFunction } from "./request.ts"
 
 /** The part of `XMLHttpRequest` that is used: this file also runs where there is none. */
@@ -60,6 +61,12 @@ const sendByXhr =
     })
   }
 
+/** A part of the client, or why it cannot be had. */
+const load = <A>({ ConnectionError }: Shared, part: () => Promise<A>): Promise<A> =>
+  part().catch((cause: unknown) => {
+    throw new ConnectionError(cause)
+  })
+
 /** Sends a file for a field of a resource. */
 export const upload = async (
   shared: Shared,
@@ -75,14 +82,21 @@ export const upload = async (
   const told = onProgress !== undefined && total !== null && "XMLHttpRequest" in globalThis
   onProgress?.({ loaded: 0, total })
   const inPieces = options.resumable ?? (total !== null && total > wholeBytes && options.idempotencyKey === undefined)
-  if (inPieces && !(file instanceof ReadableStream)) {
-    const sent = await sendPieces(shared, resource, field, new Blob([file]), {
+  if (!(file instanceof ReadableStream)) {
+    const how: SendOptions = {
       name,
       type,
+      once: shared.idempotent(options.idempotencyKey ?? true).headers,
       signal,
       tell: (loaded) => onProgress?.({ loaded, total }),
       fetchOf: told ? (tell) => sendByXhr(shared.until, ({ loaded }) => tell(loaded)) : null
-    })
+    }
+    let sent: Uploaded | null = null
+    if (options.direct === true) {
+      const { sendDirect } = await shared.until(signal, load(shared, () => import("./direct.ts")))
+      sent = await sendDirect(shared, resource, field, new Blob([file]), how)
+    }
+    if (sent === null && inPieces) sent = await sendPieces(shared, resource, field, new Blob([file]), how)
     if (sent !== null) return sent
   }
   const { headers, repeatable } = shared.idempotent(options.idempotencyKey)

@@ -10,6 +10,8 @@ import { keyText, ProblemError } from "../client/index.ts"
 import type {
   Client,
   CreateIn,
+  ExpandIn,
+  FieldIn,
   FieldOf,
   KeyOf,
   ListQuery,
@@ -78,17 +80,25 @@ export interface Hooks<C> {
   readonly useResourceClient: <Name extends ResourceName<C>>(resource: Name) => ResourceClient<C, Name>
   /** What the caller sees of the declarations, and how the sources are. */
   readonly useMeta: () => MetaState
-  readonly useList: <Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  readonly useList: <
+    Name extends ResourceName<C>,
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
     resource: Name,
-    query?: ListQuery<C, Name, Field>,
+    query?: ListQuery<C, Name, Field, Path>,
     options?: Enabled
-  ) => ListState<RecordIn<C, Name, Field>>
-  readonly useRecord: <Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
+  ) => ListState<RecordIn<C, Name, Field, Path>>
+  readonly useRecord: <
+    Name extends ResourceName<C>,
+    Field extends FieldIn<C, Name> = FieldOf<C, Name>,
+    Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
+  >(
     resource: Name,
     key: KeyOf<C, Name>,
-    query?: Selection<C, Name, Field>,
+    query?: Selection<C, Name, Field, Path>,
     options?: Enabled
-  ) => UseQueryResult<RecordIn<C, Name, Field>, Error>
+  ) => UseQueryResult<RecordIn<C, Name, Field, Path>, Error>
   readonly useSave: <Name extends ResourceName<C>>(resource: Name) => SaveState<C, Name>
 }
 

@@ -1,7 +1,6 @@
 /**
  * Cleanup runs (docs/guides/files.md#from-upload-to-cleanup): they delete files that are due and that no row holds, with their variants, and the remains of
- * interrupted uploads. Entries are checked in groups under a lock that attaching a file shares, so that no file is deleted while a write attaches
- * it.
+ * interrupted uploads. Entries are checked in groups. A file is marked before the check that counts, so that no write attaches what is deleted.
  */
 
 import * as Effect from "effect/Effect"
@@ -27,7 +26,7 @@ import type { ListedFile, StorageError } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
 import { filesLock, readText, within } from "../ground/provider.ts"
 import type { FileProvider, Files } from "../ground/provider.ts"
-import { markGone } from "../write/attach.ts"
+import { markGone, settleMark } from "../write/attach.ts"
 import { inTransaction } from "../write/transaction.ts"
 import { unclaimRoom } from "./room.ts"
 
@@ -64,7 +63,6 @@ const mostFailures = 3
  */
 const heldOf = Effect.fnUntraced(function*(
   core: Core,
-  tx: RecordsTransaction,
   texts: readonly string[]
 ): Effect.fn.Return<ReadonlyMap<string, ReadonlySet<string>>, RecordsError> {
   const versions = new Set([...core.models.values()].map(({ history }) => history))
@@ -72,7 +70,7 @@ const heldOf = Effect.fnUntraced(function*(
   for (const model of core.models.values()) {
     if (versions.has(model.name)) continue
     for (const field of fileFieldsOf(model)) {
-      for (const value of yield* tx.holding({ model, field, texts })) {
+      for (const value of yield* core.records.holding({ model, field, texts })) {
         const [text = ""] = value.split("?", 1)
         const listed = held.get(text) ?? new Set()
         const file = readStored(value)
@@ -87,46 +85,67 @@ const heldOf = Effect.fnUntraced(function*(
 /** What is done with an entry: these paths are deleted and it goes, or rows hold what it names and it goes, or it stays for now. */
 type Fate = { readonly delete: readonly string[] } | "keep" | "wait"
 
-/**
- * Decides about entries, all under one lock. The files to delete are written down with it: no write can attach them after that, so the storage is asked
- * when the lock is gone.
- */
-const decide = (
-  core: Core,
-  files: Files,
-  group: readonly Due[],
-  now: number
-): Effect.Effect<ReadonlyMap<Due, Fate>, RecordsError> =>
-  Effect.catch(
-    inTransaction(core, (tx) => fatesOf(core, files, tx, group, now)),
-    // It attaches nothing, so no storage refuses it.
-    (error) => error instanceof Problem ? Effect.die(error) : Effect.fail(error)
-  )
+/** A due entry that can be read. */
+type Named = Due & { readonly entry: CleanupEntry }
 
-const fatesOf = Effect.fnUntraced(function*(
+/**
+ * Decides about entries. Rows are asked without any lock, however large their tables are. What no row holds is marked under a lock that waits for whoever
+ * attaches a file: from then on nothing attaches it. So rows are asked once more, and what they hold by now has its mark taken back. A run that ends in
+ * between leaves marks, on files that were to go; the next one sets its own in their place. Of two runs at once the one whose mark stands decides.
+ */
+const decide = Effect.fnUntraced(function*(
   core: Core,
   files: Files,
-  tx: RecordsTransaction,
   group: readonly Due[],
   now: number
 ): Effect.fn.Return<ReadonlyMap<Due, Fate>, RecordsError> {
-  yield* tx.hold(filesLock, "alone")
-  const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
-  const held = texts.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldOf(core, tx, texts)
   const fates = new Map<Due, Fate>()
-  for (const due of group) {
-    const { entry, listed } = due
-    const paths = entry === null ? [] : leftOf(entry, held.get(heldText(entry)) ?? null)
-    if (entry === null) fates.set(due, { delete: paths })
-    else if (paths.length > 0) {
-      const { path, provider, whole } = entry
-      for (const each of whole ? [path] : paths) yield* markGone(files, tx, { provider, path: each })
-      fates.set(due, { delete: paths })
-      // The write that let a held file go may not have committed yet.
-    } else fates.set(due, now - listed.modified < settlingMs ? "wait" : "keep")
-  }
+  // The write that let a held file go may not have committed yet.
+  const kept = ({ listed }: Due): Fate => now - listed.modified < settlingMs ? "wait" : "keep"
+  const heldBy = (all: readonly Named[]) => heldOf(core, [...new Set(all.map(({ entry }) => heldText(entry)))])
+  const leftIn = ({ entry }: Named, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
+    new Set(leftOf(entry, held.get(heldText(entry)) ?? null))
+  const named = group.filter((due): due is Named => due.entry !== null)
+  const before = named.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldBy(named)
+  const open: Named[] = []
+  for (const due of named) if (leftIn(due, before).size > 0) open.push(due)
+  for (const due of group) fates.set(due, due.entry === null ? { delete: [] } : kept(due))
+  if (open.length === 0) return fates
+  const mark = files.newId()
+  yield* locked(core, "alone", (tx) =>
+    Effect.forEach(
+      open.flatMap(markedBy),
+      (file) => markGone(files, tx, file, mark),
+      { discard: true }
+    ))
+  const after = yield* heldBy(open)
+  yield* locked(core, "shared", (tx) =>
+    Effect.forEach(open, (due) => {
+      const left = leftIn(due, after)
+      const goes = (path: string): boolean => due.entry.whole ? left.size > 0 : left.has(path)
+      return Effect.map(
+        Effect.forEach(markedBy(due), (file) => settleMark(files, tx, file, mark, !goes(file.path))),
+        (own) => fates.set(due, own.includes(false) ? "wait" : left.size > 0 ? { delete: [...left] } : kept(due))
+      )
+    }, { discard: true }))
   return fates
 })
+
+/** What has to have a mark before an entry is handled: a file, or those variants of it that are to go alone. */
+const markedBy = ({ entry: { path, provider, variants, whole } }: Named) =>
+  (whole ? [path] : variants).map((each) => ({ provider, path: each }))
+
+/** Runs a body that holds the lock of files. */
+const locked = <A>(
+  core: Core,
+  how: "alone" | "shared",
+  body: (tx: RecordsTransaction) => Effect.Effect<A, RecordsError>
+): Effect.Effect<A, RecordsError> =>
+  Effect.catch(
+    inTransaction(core, (tx) => Effect.andThen(tx.hold(filesLock, how), body(tx))),
+    // It attaches nothing, so no storage refuses it.
+    (error) => error instanceof Problem ? Effect.die(error) : Effect.fail(error)
+  )
 
 /** Handles due entries. Those that fail stay, and the failure is reported. A storage that has failed too often is left for the next run. */
 const handleGroup = Effect.fnUntraced(function*(

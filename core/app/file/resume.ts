@@ -6,46 +6,29 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { cleanName } from "../../domain/file/name.ts"
 import { detectedBytes } from "../../domain/file/type.ts"
 import {
-  addressContext,
-  isTooMuch,
   pieceType,
-  readAddress,
   readLength,
   readMetadata,
   readOffset,
-  readUnfinished,
   tusExtensions,
   tusVersion,
-  underWay,
-  unfinishedMs,
-  unfinishedName,
-  uploaderPrefix,
-  uploaderText,
-  versionRefusal,
-  writeAddress
+  versionRefusal
 } from "../../domain/file/unfinished.ts"
 import type { UploadRecord } from "../../domain/file/unfinished.ts"
-import { tenantFolder } from "../../domain/file/uri.ts"
 import { isProblem, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import type { ListedFile } from "../../ports/storage.ts"
 import type { Call, Incoming, Reply } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { storageProblem } from "../ground/provider.ts"
+import { addressed, described, expires, locationOf, open, planned, turnOf } from "./address.ts"
 import { begin } from "./body.ts"
-import { claimRoom, unclaimRoom } from "./room.ts"
 import { asked, decideRecord, drop, recordOf, settle, targetOfRecord } from "./settle.ts"
-import type { PiecedUpload } from "./settle.ts"
+import type { PendingUpload } from "./settle.ts"
 import { readParameters, targetOf, tooLarge, writable } from "./target.ts"
-import { inTurn, pieceBody, storing } from "./turn.ts"
+import { pieceBody, storing } from "./turn.ts"
 import type { Turn } from "./turn.ts"
-
-const expires = ({ created }: Pick<PiecedUpload, "created">): { readonly [name: string]: string } => ({
-  "upload-expires": new Date(created + unfinishedMs).toUTCString()
-})
 
 const empty = (status: number, headers: { readonly [name: string]: string }): Reply => ({ status, headers, body: null })
 
@@ -73,7 +56,7 @@ export const uploadOptions = function*(core: Core, call: Call, resource: string)
   })
 }
 
-const planBegin = function*(core: Core, call: Call, resource: string): Checks<PiecedUpload> {
+const planBegin = function*(core: Core, call: Call, resource: string): Checks<PendingUpload> {
   const refusal = versionRefusal(call.header("tus-resumable"))
   if (refusal !== null) return yield* Result.fail(refusal)
   const access = yield* writable(call, resource)
@@ -82,85 +65,17 @@ const planBegin = function*(core: Core, call: Call, resource: string): Checks<Pi
   const length = yield* readLength(call.header)
   const metadata = yield* readMetadata(call.header("upload-metadata"))
   if (length > target.file.maxSize) return yield* Result.fail(tooLarge(target.file))
-  const { files } = target
-  const unfinished = {
-    who: files.seal.digest(uploaderText(call.caller)),
-    created: files.now(),
-    length,
-    id: files.newId()
-  }
-  return {
-    ...target,
-    ...unfinished,
-    name: unfinishedName(unfinished),
-    ...described(call, target, metadata, parameters.get("name") ?? null),
-    metadata: call.header("upload-metadata")
-  }
+  return yield* planned(call, target, length, {
+    ...described(metadata, parameters.get("name") ?? null),
+    metadata: call.header("upload-metadata"),
+    direct: false
+  })
 }
-
-const described = (
-  { caller }: Call,
-  { access }: Pick<PiecedUpload, "access">,
-  metadata: ReadonlyMap<string, string>,
-  name: string | null
-): Pick<PiecedUpload, "folder" | "fileName" | "declared"> => ({
-  folder: tenantFolder(access.model.tenant === null ? null : caller.tenant),
-  fileName: cleanName(name ?? metadata.get("filename") ?? metadata.get("name") ?? ""),
-  declared: metadata.get("filetype") ?? metadata.get("type") ?? null
-})
-
-/** The upload of an address. What cannot be opened, is over or is for a field that is not there is not found. */
-const addressed = function*(core: Core, call: Call, resource: string, key: string): Checks<PiecedUpload> {
-  const access = yield* writable(call, resource)
-  const opened = core.files?.seal.open(addressContext(call.caller, resource), key) ?? null
-  const address = opened === null ? null : readAddress(opened)
-  const found = address === null ? null : readUnfinished(address.name)
-  if (address === null || found === null || !access.restricted.byName.has(address.field)) {
-    return yield* Result.fail(notFound())
-  }
-  const target = yield* targetOf(core, access, address.field)
-  if (target.provider.name !== address.provider || target.files.now() - found.created >= unfinishedMs) {
-    return yield* Result.fail(notFound())
-  }
-  const metadata = yield* readMetadata(address.metadata)
-  return {
-    ...target,
-    ...found,
-    ...described(call, target, metadata, address.fileName),
-    metadata: address.metadata
-  }
-}
-
-/** Refuses a person who has begun too much. Whoever comes at the same time has begun before, too, so that nobody passes. */
-const checkLimits = Effect.fnUntraced(function*(upload: PiecedUpload): Effect.fn.Return<void, Problem> {
-  const { files, length, provider, who } = upload
-  let total = { uploads: 0, bytes: 0 }
-  let after: string | null = null
-  for (;;) {
-    const page: readonly ListedFile[] = yield* asked(
-      upload,
-      provider.storage.list({ prefix: uploaderPrefix(who), after, limit: 1_000 })
-    )
-    const more = underWay(page, files.now())
-    total = { uploads: total.uploads + more.uploads, bytes: total.bytes + more.bytes }
-    if (page.length < 1_000) break
-    after = page.at(-1)!.path
-  }
-  if (!isTooMuch(total, length)) return
-  return yield* Effect.fail(
-    problem(
-      "too-many-requests",
-      "You have begun too many uploads that have not ended. End some of them, or wait until they expire.",
-      {},
-      { "retry-after": "60" }
-    )
-  )
-})
 
 /** Adds the body of a request at an offset. The size then. The last piece ends the upload. */
 const receive = Effect.fnUntraced(function*(
   call: Call,
-  upload: PiecedUpload,
+  upload: PendingUpload,
   offset: number,
   incoming: Incoming,
   turn: Turn
@@ -212,9 +127,6 @@ const receive = Effect.fnUntraced(function*(
   return appended.size
 })
 
-const turnOf = <A>(upload: PiecedUpload, work: (turn: Turn) => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
-  inTurn(`${upload.provider.name}:${upload.name}`, upload.who, work)
-
 /** `POST`: announces a file. 201 with its address; a body is its first piece. */
 export const beginUpload = Effect.fnUntraced(function*(
   core: Core,
@@ -222,46 +134,39 @@ export const beginUpload = Effect.fnUntraced(function*(
   resource: string,
   incoming: Incoming
 ): Effect.fn.Return<Reply, Problem> {
-  const upload = yield* Effect.fromResult(Result.gen(() => planBegin(core, call, resource)))
-  const { files, length, name, provider } = upload
+  const plan = yield* Effect.fromResult(Result.gen(() => planBegin(core, call, resource)))
+  const { length } = plan
   const hasPiece = isPiece(incoming)
   if (!hasPiece && (incoming.length ?? 0) > 0) return yield* Effect.fail(notPiece())
   if (hasPiece && (incoming.length ?? 0) > length) return yield* Effect.fail(tooLong())
-  yield* claimRoom(files, provider, length)
-  yield* Effect.onExit(
-    Effect.andThen(asked(upload, provider.storage.resumable.begin(name)), checkLimits(upload)),
-    (exit) => {
-      if (exit._tag === "Success") return Effect.void
-      unclaimRoom(provider, length)
-      return Effect.ignore(asked(upload, provider.storage.resumable.abort(name)))
-    }
-  )
-  const address = writeAddress({
-    provider: provider.name,
-    name,
-    field: upload.field.name,
+  const upload = yield* open(plan)
+  const location = locationOf(call, resource, upload, {
     metadata: upload.metadata,
-    fileName: new Map(call.query).get("name") ?? null
+    fileName: new Map(call.query).get("name") ?? null,
+    direct: null
   })
-  const location = `${call.path}/${files.seal.seal(addressContext(call.caller, resource), address)}`
+  if (!hasPiece) return empty(201, { location, ...expires(upload) })
+  const begun = upload === plan ? 0 : yield* arrived(upload)
+  if (begun !== 0) return empty(201, { location, ...expires(upload), "upload-offset": String(begun) })
+  const received = turnOf(upload, (turn) => receive(call, upload, 0, incoming, turn))
   // Of an upload that fails here nobody knows the address.
-  const received = hasPiece
-    ? {
-      "upload-offset": String(
-        yield* Effect.onError(
-          turnOf(upload, (turn) => receive(call, upload, 0, incoming, turn)),
-          () => Effect.ignore(drop(upload))
-        )
-      )
-    }
-    : {}
-  return empty(201, { location, ...expires(upload), ...received })
+  const size = yield* upload === plan ? Effect.onError(received, () => Effect.ignore(drop(upload))) : received
+  return empty(201, { location, ...expires(upload), "upload-offset": String(size) })
 })
 
-const withVersion = function*(core: Core, call: Call, resource: string, key: string): Checks<PiecedUpload> {
+const withVersion = function*(core: Core, call: Call, resource: string, key: string): Checks<PendingUpload> {
   const refusal = versionRefusal(call.header("tus-resumable"))
   return refusal === null ? yield* addressed(core, call, resource, key) : yield* Result.fail(refusal)
 }
+
+/** How much has arrived. */
+const arrived = Effect.fnUntraced(function*(upload: PendingUpload): Effect.fn.Return<number, Problem> {
+  const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
+  if (size !== null && size >= upload.length) return size
+  const record = yield* recordOf(upload)
+  if (record?.finished != null) return upload.length
+  return size === null ? yield* Effect.fail(notFound()) : size
+})
 
 /** `HEAD`: how much has arrived. */
 export const uploadState = Effect.fnUntraced(function*(
@@ -271,12 +176,7 @@ export const uploadState = Effect.fnUntraced(function*(
   key: string
 ): Effect.fn.Return<Reply, Problem> {
   const upload = yield* Effect.fromResult(Result.gen(() => withVersion(core, call, resource, key)))
-  let size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
-  if (size === null || size < upload.length) {
-    const record = yield* recordOf(upload)
-    if (record?.finished != null) size = upload.length
-    else if (size === null) return yield* Effect.fail(notFound())
-  }
+  const size = yield* arrived(upload)
   return empty(200, {
     "upload-offset": String(size),
     "upload-length": String(upload.length),
@@ -286,6 +186,9 @@ export const uploadState = Effect.fnUntraced(function*(
   })
 })
 
+const isDirect = (): Problem =>
+  problem("conflict", "The file of this upload goes straight to its bucket. A POST confirms that it is there.")
+
 /** `PATCH`: a piece. 204 with the offset of the next one; after the last one the file is stored. */
 export const addPiece = Effect.fnUntraced(function*(
   core: Core,
@@ -294,8 +197,9 @@ export const addPiece = Effect.fnUntraced(function*(
   key: string,
   incoming: Incoming
 ): Effect.fn.Return<Reply, Problem> {
-  const [upload, offset] = yield* Effect.fromResult(Result.gen(function*(): Checks<readonly [PiecedUpload, number]> {
+  const [upload, offset] = yield* Effect.fromResult(Result.gen(function*(): Checks<readonly [PendingUpload, number]> {
     const upload = yield* withVersion(core, call, resource, key)
+    if (upload.direct) return yield* Result.fail(isDirect())
     if (!isPiece(incoming)) return yield* Result.fail(notPiece())
     const offset = yield* readOffset(call.header("upload-offset"))
     if (offset + (incoming.length ?? 0) > upload.length) return yield* Result.fail(tooLong())
@@ -315,6 +219,7 @@ export const uploadAnswer = Effect.fnUntraced(function*(
   const upload = yield* Effect.fromResult(Result.gen(() => addressed(core, call, resource, key)))
   const known: UploadRecord | null = yield* recordOf(upload)
   if (known?.result != null) return yield* settle(call, upload, known)
+  if (upload.direct) return yield* Effect.fail(isDirect())
   const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
   // Whoever asks early ends no piece that is on its way.
   if (size !== null && size < upload.length && known?.finished == null) {

@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { ticketMs } from "../../domain/file/ticket.ts"
 import { detectedBytes, extensionOfType, isAccepted } from "../../domain/file/type.ts"
-import { readRecord, recordContext, recordName, writeRecord } from "../../domain/file/unfinished.ts"
+import { doneName, readRecord, recordContext, recordName, writeRecord } from "../../domain/file/unfinished.ts"
 import type { UploadRecord } from "../../domain/file/unfinished.ts"
 import { extensionOf, pathsOf, readStored, writeStored } from "../../domain/file/uri.ts"
 import type { StoredFile } from "../../domain/file/uri.ts"
@@ -18,12 +18,13 @@ import type { UnfinishedTarget } from "../../ports/storage.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { ask, askMs, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/provider.ts"
 import { roomBeside, unclaimRoom } from "./room.ts"
+import type { Room } from "./room.ts"
 import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
-import type { Derived, SizedFile } from "./stored.ts"
+import type { Derived, Rendered, SizedFile } from "./stored.ts"
 import type { UploadTarget } from "./target.ts"
 
-/** An upload in pieces, as its address names it. */
-export interface PiecedUpload extends UploadTarget {
+/** An upload that has not ended, as its address names it. */
+export interface PendingUpload extends UploadTarget {
   /** Its name at the provider, and what that tells. */
   readonly name: string
   readonly who: string
@@ -36,6 +37,10 @@ export interface PiecedUpload extends UploadTarget {
   /** The type that was sent with it. */
   readonly declared: string | null
   readonly metadata: string | null
+  /** Its bytes go straight to the provider; else they come in pieces. */
+  readonly direct: boolean
+  /** What the ids of all uploads begin with that the same request begins; empty where it does not say that it is the same. */
+  readonly again: string
 }
 
 /** Longest record in bytes: it holds what a ticket holds, sealed. */
@@ -52,34 +57,43 @@ export const asked = <A>(
   Effect.catch(ask(files, provider, call, askMs.upload), storageProblem(files, provider.name))
 
 /** What is known of the file; null: its first bytes have not come yet. */
-export const recordOf = (upload: PiecedUpload): Effect.Effect<UploadRecord | null, Problem> =>
-  Effect.map(asked(upload, readText(upload.provider, recordName(upload.name), maxRecord)), (text) => {
-    const opened = text === null ? null : upload.files.seal.open(recordContext(upload.name), text)
-    return opened === null ? null : readRecord(opened)
-  })
+export const recordOf = (upload: PendingUpload): Effect.Effect<UploadRecord | null, Problem> => {
+  const read = (name: string): Effect.Effect<UploadRecord | null, Problem> =>
+    Effect.map(asked(upload, readText(upload.provider, name, maxRecord)), (text) => {
+      const opened = text === null ? null : upload.files.seal.open(recordContext(upload.name), text)
+      return opened === null ? null : readRecord(opened)
+    })
+  return Effect.map(
+    Effect.all([read(doneName(upload.name)), read(recordName(upload.name))], { concurrency: 2 }),
+    ([done, earlier]) => done ?? earlier
+  )
+}
 
-const keepRecord = (upload: PiecedUpload, record: UploadRecord): Effect.Effect<void, Problem> => {
+const keepRecord = (upload: PendingUpload, record: UploadRecord): Effect.Effect<void, Problem> => {
   const text = upload.files.seal.seal(recordContext(upload.name), writeRecord(record))
-  const put = upload.provider.storage.put(recordName(upload.name), textBody(text), {
+  const name = record.result === null ? recordName(upload.name) : doneName(upload.name)
+  const put = upload.provider.storage.put(name, textBody(text), {
     type: "application/octet-stream",
     size: text.length
   })
   return Effect.asVoid(asked(upload, put))
 }
 
-export const targetOfRecord = ({ length }: PiecedUpload, { path, type }: UploadRecord): UnfinishedTarget => ({
+export const targetOfRecord = ({ length }: PendingUpload, { path, type }: UploadRecord): UnfinishedTarget => ({
   path,
   type,
   length
 })
 
 /** Removes all that there is of an upload. A file that is visible stays for its scheduled delete. Answers whether the upload was there. */
-export const drop = (upload: PiecedUpload): Effect.Effect<boolean, Problem> => {
+export const drop = (upload: PendingUpload): Effect.Effect<boolean, Problem> => {
   const { resumable } = upload.provider.storage
   return Effect.gen(function*(): Effect.fn.Return<boolean, Problem> {
     const size = yield* asked(upload, resumable.size(upload.name))
     yield* asked(upload, resumable.abort(upload.name))
-    yield* asked(upload, upload.provider.storage.remove(recordName(upload.name)))
+    for (const record of [recordName, doneName]) {
+      yield* asked(upload, upload.provider.storage.remove(record(upload.name)))
+    }
     if (size !== null) unclaimRoom(upload.provider, upload.length)
     return size !== null
   })
@@ -87,7 +101,7 @@ export const drop = (upload: PiecedUpload): Effect.Effect<boolean, Problem> => {
 
 /** Decides the type by the first bytes and writes it down. An upload that the field does not accept is refused, and goes. */
 export const decideRecord = Effect.fnUntraced(function*(
-  upload: PiecedUpload,
+  upload: PendingUpload,
   head: Uint8Array,
   whole: boolean
 ): Effect.fn.Return<UploadRecord, Problem> {
@@ -107,7 +121,7 @@ export const decideRecord = Effect.fnUntraced(function*(
 })
 
 /** The beginning of a stored file. */
-const headOf = (upload: PiecedUpload, path: string, size: number): Effect.Effect<Uint8Array, Problem> => {
+export const headOf = (upload: PendingUpload, path: string, size: number): Effect.Effect<Uint8Array, Problem> => {
   const end = Math.min(size, headWanted(upload.file)) - 1
   if (end < 0) return Effect.succeed(new Uint8Array(0))
   return asked(
@@ -130,9 +144,9 @@ const headOf = (upload: PiecedUpload, path: string, size: number): Effect.Effect
 }
 
 /** The answer about an upload that is done; it may be asked for again. */
-const answerAgain = (
+export const answerAgain = (
   call: Call,
-  upload: PiecedUpload,
+  upload: PendingUpload,
   { corrected, finished, result }: UploadRecord
 ): Effect.Effect<Reply, Problem> => {
   const file = result === null ? null : readStored(result.uri)
@@ -150,59 +164,84 @@ const answerAgain = (
   )
 }
 
+/** Schedules the deletes of all that a file may become, before there is anything of it. */
+export const scheduleAll = (
+  upload: PendingUpload,
+  first: StoredFile,
+  finished: number
+): Effect.Effect<void, Problem> => {
+  const { files, provider } = upload
+  return Effect.catch(
+    Effect.forEach(
+      expected(upload, first),
+      (each) => schedule(files, provider, uploadEntry(each, finished), askMs.upload),
+      { discard: true }
+    ),
+    storageProblem(files, provider.name)
+  )
+}
+
 /** The bytes that came, as a visible file whose delete is scheduled. Its size; it may have become visible before. */
 const show = Effect.fnUntraced(function*(
-  upload: PiecedUpload,
+  upload: PendingUpload,
   record: UploadRecord & { readonly finished: number },
   first: StoredFile
 ): Effect.fn.Return<number, Problem> {
   const { files, provider } = upload
-  const unavailable = storageProblem(files, provider.name)
-  for (const each of expected(upload, first)) {
-    yield* Effect.catch(schedule(files, provider, uploadEntry(each, record.finished), askMs.upload), unavailable)
-  }
+  yield* scheduleAll(upload, first, record.finished)
   const finish = provider.storage.resumable.finish(upload.name, targetOfRecord(upload, record))
-  const finished = yield* Effect.catch(within(finish, finishMs), unavailable)
+  const finished = yield* Effect.catch(within(finish, finishMs), storageProblem(files, provider.name))
   if (finished !== null) return finished
   const head = yield* asked(upload, provider.storage.head(record.path))
   return head === null ? yield* Effect.fail(notFound()) : head.size
 })
 
-/** Makes of a visible file what its field wants, and the answer about it. */
-const complete = Effect.fnUntraced(function*(
-  call: Call,
-  upload: PiecedUpload,
+/** What a visible file has become, before it is written down. */
+interface Made {
+  readonly done: UploadRecord
+  readonly kept: SizedFile
+  readonly rendered: Rendered | null
+}
+
+/** Makes of a visible file what its field wants. Whatever fails here has given nobody a ticket. */
+export const make = Effect.fnUntraced(function*(
+  upload: PendingUpload,
   record: UploadRecord & { readonly finished: number },
-  stored: SizedFile
-): Effect.fn.Return<Reply, Problem> {
-  const { file, provider } = upload
+  stored: SizedFile,
+  room: Room
+): Effect.fn.Return<Made, Problem> {
+  const { file } = upload
   const head = yield* headOf(upload, stored.path, stored.size)
-  // What the first piece decided has to be true of the file as it came together.
+  // What decided before has to be true of the file as it came together.
   const decided = yield* decide(upload, upload.fileName, upload.declared, head, head.length === stored.size)
   if (decided.type !== record.type || !isAccepted(file.accept, decided.type)) {
     return yield* Effect.fail(refusedType(file, decided))
   }
-  const room = roomBeside(provider)
-  return yield* Effect.ensuring(
-    Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
-      const rendered = yield* render(upload, stored, record.type, room)
-      const kept = rendered?.file ?? stored
-      const type = kept.path === stored.path ? record.type : typeOf(extensionOf(kept.path))
-      const derived: Derived = yield* derive(upload, kept, type, rendered?.head ?? head, rendered?.image ?? null)
-      const done = { ...record, result: { uri: writeStored(kept), type, cells: [...derived.cells] } }
-      const reply = yield* answerAgain(call, upload, done)
-      yield* keepRecord(upload, done)
-      if (rendered?.replaced != null) yield* asked(upload, provider.storage.remove(rendered.replaced))
-      unclaimRoom(provider, upload.length)
-      room.keep(kept, rendered !== null && rendered.head !== null)
-      return reply
-    }),
-    Effect.sync(() => room.release())
-  )
+  const rendered = yield* render(upload, stored, record.type, room)
+  const kept = rendered?.file ?? stored
+  const type = kept.path === stored.path ? record.type : typeOf(extensionOf(kept.path))
+  const derived: Derived = yield* derive(upload, kept, type, rendered?.head ?? head, rendered?.image ?? null)
+  const done = { ...record, result: { uri: writeStored(kept), type, cells: [...derived.cells] } }
+  return { done, kept, rendered }
+})
+
+/** Writes down what a file has become, and gives the answer about it. */
+export const conclude = Effect.fnUntraced(function*(
+  call: Call,
+  upload: PendingUpload,
+  { done, kept, rendered }: Made,
+  room: Room
+): Effect.fn.Return<Reply, Problem> {
+  const reply = yield* answerAgain(call, upload, done)
+  yield* keepRecord(upload, done)
+  if (rendered?.replaced != null) yield* asked(upload, upload.provider.storage.remove(rendered.replaced))
+  unclaimRoom(upload.provider, upload.length)
+  room.keep(kept, rendered !== null && rendered.head !== null)
+  return reply
 })
 
 /** Whether the same bytes would fail again. After other failures the file stays, and whoever asks once more has it tried again. */
-const isFinal = (cause: Cause.Cause<Problem>): boolean =>
+export const isFinal = (cause: Cause.Cause<Problem>): boolean =>
   cause.reasons.some((reason) =>
     Cause.isFailReason(reason) ? reason.error.slug === "unsupported-media-type" : Cause.isDieReason(reason)
   )
@@ -213,7 +252,7 @@ const isFinal = (cause: Cause.Cause<Problem>): boolean =>
  */
 export const settle = Effect.fnUntraced(function*(
   call: Call,
-  upload: PiecedUpload,
+  upload: PendingUpload,
   known: UploadRecord | null
 ): Effect.fn.Return<Reply, Problem> {
   if (known?.result != null) return yield* answerAgain(call, upload, known)
@@ -255,9 +294,13 @@ export const settle = Effect.fnUntraced(function*(
     return yield* Effect.fail(refusedType(upload.file, record))
   }
   if (record.finished === null) yield* keepRecord(upload, begun)
-  const visible = Effect.flatMap(
-    show(upload, begun, first),
-    (bytes) => complete(call, upload, begun, { ...first, size: bytes })
+  const room = roomBeside(provider)
+  const visible = Effect.ensuring(
+    Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
+      const bytes = yield* show(upload, begun, first)
+      return yield* conclude(call, upload, yield* make(upload, begun, { ...first, size: bytes }, room), room)
+    }),
+    Effect.sync(() => room.release())
   )
   return yield* Effect.onExit(
     visible,

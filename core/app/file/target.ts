@@ -27,15 +27,16 @@ export interface UploadTarget {
 export const tooLarge = ({ maxSize }: FileField): Problem =>
   problem("payload-too-large", `The file is larger than ${printBytes(maxSize)}, the maximum for this field.`)
 
-const parameters = ["field", "name"]
-
 /** The parameters of an upload, each at most once. */
-export const readParameters = function*(call: Call): Checks<ReadonlyMap<string, string>> {
+export const readParameters = function*(
+  call: Call,
+  parameters: readonly [string, string] = ["field", "name"]
+): Checks<ReadonlyMap<string, string>> {
   const values = new Map<string, string>()
   for (const [name, value] of call.query) {
     if (!parameters.includes(name)) {
       return yield* Result.fail(
-        invalidParameter(name.slice(0, 100), "There is no such parameter.", "Use field and name.")
+        invalidParameter(name.slice(0, 100), "There is no such parameter.", `Use ${parameters.join(" and ")}.`)
       )
     }
     if (values.has(name)) return yield* Result.fail(invalidParameter(name, "The parameter is given twice."))

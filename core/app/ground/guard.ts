@@ -8,13 +8,13 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import { always, relatedOf } from "../../domain/filter/tree.ts"
+import { allOf, always, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
 import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
-import type { AggregatePlan, CountPlan, PagePlan } from "../../domain/read/plan.ts"
+import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
@@ -106,29 +106,36 @@ export const guardPlan = (
   core: Guarding,
   access: Access,
   key: string,
-  plan: PagePlan | CountPlan | AggregatePlan,
+  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
   filter: FilterTree = always
 ): Effect.Effect<Warning, Problem> => {
   const guard = core.options.scanGuard
   if (guard.mode === "off") return Effect.succeed(noWarning)
   const known = core.judgements.get(key)
   const { now } = plan.bindings
-  const limit = "shape" in plan ? plan.shape.limit : 0
+  const times = "keys" in plan ? plan.keys.length : 1
+  const limit = "shape" in plan ? plan.shape.limit * times : 0
   const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
   const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
-  // A page through relations is judged by its time: see read/hasty.ts.
+  const paged = "shape" in plan && !("keys" in plan)
+  // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
+  // relations is judged by its time: see read/hasty.ts.
   const refuses = (estimate: PlanEstimate): boolean =>
-    !related
-      ? isExpensive(estimate, most)
-      : !("shape" in plan && guard.mode === "reject") && isExpensiveRelated(estimate, most)
+    related
+      ? !(paged && guard.mode === "reject") &&
+        isExpensiveRelated(estimate, "keys" in plan ? guard.aggregateRows : most)
+      : isExpensive(estimate, most) ||
+        isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
   // One of the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
   if (counts && !refuses(known)) return Effect.succeed(noWarning)
+  // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
+  const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
   return Effect.flatMap(
-    Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
+    Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
     (estimate) => {
-      const way = related && "shape" in plan && isHasty(estimate, most) ? known?.way ?? "walk" : null
+      const way = related && paged && isHasty(estimate, most) ? known?.way ?? "walk" : null
       core.judgements.set(key, { ...estimate, at: now, limit, way })
       if (!refuses(estimate)) return Effect.succeed(noWarning)
       return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {
@@ -155,7 +162,7 @@ interface Advice {
 const adviceFor = (
   core: Guarding,
   access: Access,
-  plan: PagePlan | CountPlan | AggregatePlan,
+  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
   estimate: PlanEstimate,
   bound: GuardBound
 ): Effect.Effect<Advice, Problem> => {
@@ -178,16 +185,31 @@ const adviceFor = (
   )
 }
 
+const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
+  if (!("of" in plan)) return []
+  if (plan.of !== "groups") return [plan.field]
+  const { keys, measures } = plan.question
+  return [...keys, ...measures].flatMap((asked) => "field" in asked ? [asked.field] : [])
+}
+
 const indexFor = (
   access: Access,
-  plan: PagePlan | CountPlan | AggregatePlan,
+  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
   estimate: PlanEstimate
 ): IndexSuggestion | null => {
   const page = "shape" in plan
   if (!page && !isIndexable(estimate)) return null
   // What an aggregate groups or measures comes last in an index that serves it without the table.
-  const order = page ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
+  const order = page
+    ? "keys" in plan && plan.how.of === "counts" ? [] : plan.shape.order
+    : askedFields(plan).map((field) => ({ field, descending: false }))
   const readable = new Set<Field>(access.restricted.fields)
   const all = access.caller.roles.includes("admin")
-  return suggestIndex(access.model, page ? plan.shape.where : plan.where, order, (field) => all || readable.has(field))
+  // The field that pairs with the values comes first, as it would if the query were for one of them.
+  const where = !page
+    ? plan.where
+    : "keys" in plan
+    ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
+    : plan.shape.where
+  return suggestIndex(access.model, where, order, (field) => all || readable.has(field))
 }

@@ -77,7 +77,7 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
  * The numbers of a filter that a column of single precision cannot hold: too large, or so small that it would read them as 0. Null where
  * there are none.
  */
-export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | null => {
+export const imprecise = (filter: FilterTree, parameter = "filter"): Effect.Effect<never, Problem> | null => {
   const errors: ProblemError[] = []
   for (const condition of [...conditionsOf(filter, "compare"), ...conditionsOf(filter, "in")]) {
     for (const value of condition.op === "in" ? condition.values : [condition.value]) {
@@ -91,7 +91,7 @@ export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | n
   const [first] = errors
   return first === undefined
     ? null
-    : Effect.fail(problem("invalid-filter", first.message, { parameter: "filter", errors }))
+    : Effect.fail(problem("invalid-filter", first.message, { parameter, errors }))
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The aggregates `:facets`, `:series` and `:histogram`, over exactly the rows a list with the same filter would give. */
+/** The aggregates `:facets`, `:series`, `:histogram` and `:aggregate`, over exactly the rows a list with the same filter would give. */
 
 import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -22,12 +22,20 @@ import {
   seriesRange,
   timed
 } from "../../domain/read/aggregate.ts"
+import { checkCurrencies, groupsJson, readGroups } from "../../domain/read/group.ts"
 import { checkFilter, checkShowDeleted, visibleRows } from "../../domain/read/list.ts"
 import type { AggregatePlan } from "../../domain/read/plan.ts"
-import { facetsRequest, histogramRequest, seriesRequest } from "../../domain/read/request.ts"
+import {
+  facetsRequest,
+  groupsBodyRequest,
+  groupsRequest,
+  histogramRequest,
+  seriesRequest
+} from "../../domain/read/request.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import type { RecordsError } from "../../ports/records.ts"
+import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
@@ -48,29 +56,48 @@ const coveredRows = (
       (filter) => ({ filter, where: visibleRows(access, filter, showDeleted) })
     ))
 
+/** The plan in UTC, where it asks the database for another zone. */
+const inUtc = (plan: AggregatePlan): AggregatePlan | null => {
+  if (plan.of === "series") return plan.timeZone === "UTC" ? null : { ...plan, timeZone: "UTC" }
+  if (plan.of !== "groups" || plan.question.timeZone === "UTC") return null
+  return plan.question.keys.some(({ granularity }) => granularity !== null)
+    ? { ...plan, question: { ...plan.question, timeZone: "UTC" } }
+    : null
+}
+
+/** The parameter by which the database was asked to calculate, or null. */
+const calculation = (plan: AggregatePlan): string | null => {
+  switch (plan.of) {
+    case "series":
+    case "facets":
+      return plan.measure === undefined || plan.measure.of === "count" ? null : "measure"
+    case "histogram":
+      return "field"
+    case "groups":
+      return plan.question.measures.some(({ of }) => of === "sum" || of === "avg") ? "measures" : null
+  }
+}
+
 /**
  * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value. So the same
- * series is tried in UTC: when that works, the zone was refused. Otherwise a result is beyond what the database calculates with.
+ * question is tried in UTC: when that works, the zone was refused. Otherwise a result is beyond what the database calculates with.
  */
 const aggregateProblem =
   (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
     if (error.reason._tag !== "BadValue") return filteredProblem(filter)(error)
-    if (plan.of === "series" && plan.timeZone !== "UTC") {
-      const inUtc = { ...plan, timeZone: "UTC" }
-      return Effect.matchEffect(core.records.aggregate(inUtc), {
-        onFailure: aggregateProblem(core, inUtc, filter),
+    const elsewhere = inUtc(plan)
+    if (elsewhere !== null) {
+      return Effect.matchEffect(core.records.aggregate(elsewhere), {
+        onFailure: aggregateProblem(core, elsewhere, filter),
         onSuccess: () => Effect.fail(invalidParameter("time_zone", "The database does not know this time zone."))
       })
     }
-    const calculates = plan.of === "series" ? plan.measure.of !== "count" : plan.of === "histogram"
-    return calculates && imprecise(filter) === null
-      ? Effect.fail(
-        invalidParameter(
-          plan.of === "series" ? "measure" : "field",
-          "The database cannot calculate with values of this size."
-        )
-      )
-      : filteredProblem(filter)(error)
+    const refused = imprecise(filter) ?? (plan.of === "groups" ? imprecise(plan.question.having, "having") : null)
+    if (refused !== null) return refused
+    const parameter = calculation(plan)
+    return parameter === null
+      ? filteredProblem(filter)(error)
+      : Effect.fail(invalidParameter(parameter, "The database cannot calculate with values of this size."))
   }
 
 /** A checked aggregate. */
@@ -117,34 +144,27 @@ const aggregate = (
 const keyOf = (
   core: Core,
   access: Access,
-  plan: AggregatePlan,
   filter: FilterTree,
+  of: AggregatePlan["of"],
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
 ): string =>
-  queryKey(
-    core,
-    access,
-    plan.of,
-    plan.field.name,
-    relatedName(access, filter),
-    request.filter,
-    String(request.showDeleted),
-    ...more
-  )
+  queryKey(core, access, of, relatedName(access, filter), request.filter, String(request.showDeleted), ...more)
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* facetsRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, facetable)
+  const measure = yield* readMeasure(access.restricted, request.measure)
   const { filter, where } = yield* coveredRows(call, access, request)
+  yield* checkCurrencies(access.restricted, "measure", [measure], [field], filter)
   const bindings = bindingsAt(clock, call.caller)
-  const plan = { of: "facets", model: access.model, field, where, limit: request.limit, bindings } as const
+  const plan = { of: "facets", model: access.model, field, where, limit: request.limit, measure, bindings } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, filter, request),
-    write: (rows) => Result.succeed(facetsJson(field, rows))
+    key: keyOf(core, access, filter, plan.of, request, field.name, request.measure),
+    write: (rows) => Result.succeed(facetsJson(field, rows, measure))
   }
 }
 
@@ -158,7 +178,7 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, filter, request),
+    key: keyOf(core, access, filter, plan.of, request, field.name),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -195,9 +215,10 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     key: keyOf(
       core,
       access,
-      plan,
       filter,
+      plan.of,
       request,
+      field.name,
       request.range,
       request.from,
       request.to,
@@ -213,7 +234,32 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   }
 }
 
-/** `:facets`: the values of a field with their counts, most frequent first. */
+/** `body` null: the parameters stand in the query. */
+const planGroups = (body: Uint8Array | null) =>
+  function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+    const inQuery = body === null ? undefined : call.query[0]
+    if (inQuery !== undefined) {
+      return yield* Result.fail(invalidParameter(inQuery[0], "With a body, all parameters stand in it."))
+    }
+    const request = yield* body === null ? groupsRequest(call.query) : Result.flatMap(readJson(body), groupsBodyRequest)
+    const question = yield* readGroups(access.restricted, request)
+    const { filter, where } = yield* coveredRows(call, access, request)
+    const keys = question.keys.flatMap(({ field, granularity }) => granularity === null ? [field] : [])
+    yield* checkCurrencies(access.restricted, "measures", question.measures, keys, filter)
+    const { groupBy, having, limit, measures, orderBy, timeZone } = request
+    const bindings = bindingsAt(clock, call.caller)
+    const plan = { of: "groups", model: access.model, question, where, limit: limit + 1, bindings } as const
+    const asked = JSON.stringify([groupBy, measures, having, orderBy, timeZone])
+    return {
+      access,
+      plan,
+      filter,
+      key: keyOf(core, access, filter, plan.of, request, asked),
+      write: (rows) => Result.succeed(groupsJson(question, rows, limit))
+    }
+  }
+
+/** `:facets`: the values of a field with their counts, most frequent first, or with a measure. */
 export const facets = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   aggregate(core, call, resource, planFacets)
 
@@ -224,3 +270,11 @@ export const histogram = (core: Core, call: Call, resource: string): Effect.Effe
 /** `:series`: counts, or a measure, by buckets of time; empty ones included. */
 export const series = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   aggregate(core, call, resource, planSeries)
+
+/** `:aggregate`: measures of the groups that rows fall into, as a GET or, where longer filters fit, as a POST. */
+export const groups = (
+  core: Core,
+  call: Call,
+  resource: string,
+  body: Uint8Array | null
+): Effect.Effect<Reply, Problem> => aggregate(core, call, resource, planGroups(body))

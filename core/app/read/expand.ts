@@ -1,105 +1,30 @@
 /**
  * `expand`: related records beside the records of a page. Each relation of a page is one statement, under the target resource's own access.
- * A relation that the caller cannot follow does not exist for them. Beside versions it also gives the names of those who made them, and no more of an account.
+ * Beside versions it also gives the names of those who made them, and no more of an account.
  */
 
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import type { Access } from "../../domain/access/access.ts"
-import { reach, type Reached } from "../../domain/access/reach.ts"
-import { makerField } from "../../domain/access/versions.ts"
 import { lower } from "../../domain/filter/text.ts"
-import { allOf, always } from "../../domain/filter/tree.ts"
-import type { Field, Relation } from "../../domain/model/model.ts"
+import type { Bindings } from "../../domain/filter/tree.ts"
+import { allOf } from "../../domain/filter/tree.ts"
+import type { Relation } from "../../domain/model/model.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { itemWith, untagged } from "../../domain/read/item.ts"
 import type { Layout } from "../../domain/read/item.ts"
-import { listShape } from "../../domain/read/list.ts"
-import type { PageShape } from "../../domain/read/plan.ts"
-import { maxRelations } from "../../domain/read/request.ts"
+import type { ListShape } from "../../domain/read/list.ts"
+import type { PagePlan, PageShape, RelatedPlan } from "../../domain/read/plan.ts"
 import { endOfDigits } from "../../domain/value/digits.ts"
 import type { Row } from "../../domain/value/kind.ts"
-import type { Call } from "../ground/call.ts"
+import type { RecordsError } from "../../ports/records.ts"
 import { bindingsAt } from "../ground/core.ts"
-import type { Checks, Core } from "../ground/core.ts"
+import type { Core } from "../ground/core.ts"
 import { guardPlan, queryKey } from "../ground/guard.ts"
 import type { Warning } from "../ground/guard.ts"
-import { answerTooLarge, recordsProblem } from "../ground/refusal.ts"
+import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { fromClock } from "../ground/timing.ts"
-
-/** Most related records of one relation on one page. */
-const maxRelated = 5_000
-const maxDepth = 2
-
-/** The relations to follow from a page's records. */
-export type Expansion = readonly Step[]
-
-const nothing: Result.Result<Expansion, Problem> = Result.succeed([])
-
-/** Where an expansion goes: to related records, or to the name of the account whose id a version's field has. */
-type Step = Way | { readonly maker: Field }
-
-/** A relation to follow, and the steps below it. */
-interface Way extends Reached {
-  readonly below: Expansion
-}
-
-/** The hint names only what this caller can follow from here, whatever was asked for. */
-const unknownRelation = (call: Call, from: Access, path: string): Problem => {
-  const names = [...from.model.relations.keys()].filter((name) => reach(call.access, from, name) !== null)
-    .concat(makerField(from)?.name ?? [])
-  const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
-  return invalidParameter(
-    "expand",
-    `There is no relation "${path.slice(0, 100)}".`,
-    names.length === 0 ? "No relation can be expanded here." : `The relations here: ${listed}.`
-  )
-}
-
-/** Checks the `expand` parameter. */
-export const checkExpand = (
-  call: Call,
-  access: Access,
-  paths: readonly string[]
-): Result.Result<Expansion, Problem> => paths.length === 0 ? nothing : Result.gen(() => plan(call, access, paths))
-
-const plan = function*(call: Call, access: Access, paths: readonly string[]): Checks<Expansion> {
-  if (paths.length > maxRelations) {
-    return yield* Result.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
-  }
-  const tree = new Map<string, string[]>()
-  for (const path of paths) {
-    const [name = "", ...rest] = path.split(".")
-    if (rest.length >= maxDepth) {
-      return yield* Result.fail(invalidParameter("expand", `A relation can be followed ${maxDepth} levels deep.`))
-    }
-    const below = tree.get(name) ?? []
-    tree.set(name, rest.length === 0 ? below : [...below, rest.join(".")])
-  }
-  const steps: Step[] = []
-  for (const [name, below] of tree) {
-    const step = reach(call.access, access, name)
-    if (step === null) {
-      const maker = makerField(access)
-      if (maker?.name !== name || below.length > 0) return yield* Result.fail(unknownRelation(call, access, name))
-      steps.push({ maker })
-      continue
-    }
-    const nested: Step[] = []
-    for (const path of below) {
-      const next = reach(call.access, step.target, path)
-      if (next === null) return yield* Result.fail(unknownRelation(call, step.target, `${name}.${path}`))
-      nested.push({ ...next, below: [] })
-    }
-    steps.push({ ...step, below: nested })
-  }
-  return steps
-}
-
-/** The fields of the page's model that an expansion reads. */
-export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map(fromOf)
-
-const fromOf = (step: Step): Field => "maker" in step ? step.maker : step.relation.from
+import { fromOf, inExpand, maxRelated } from "./expand-plan.ts"
+import type { Expansion, Way } from "./expand-plan.ts"
 
 /** What an expansion adds to an answer. */
 export interface Expanded {
@@ -109,20 +34,38 @@ export interface Expanded {
   readonly membersOf: (row: number) => string
   /** What the scan guard says of the related tables. */
   readonly warnings: readonly Warning[]
+  /** The record that a relation to one leads to from a row, or null. */
+  readonly one: (row: number, relation: string) => Related | null
+}
+
+/** A related record as it was read. */
+export interface Related {
+  readonly row: Row
+  readonly layout: Layout
+  /** Its JSON without what it relates to itself. */
+  readonly json: () => string
+  readonly one: (relation: string) => Related | null
 }
 
 /** Characters that related records may still take together. Each record counts once for each record that it belongs to. */
 interface Room {
   left: number
+  /** Whether related records have their ETags: those in a file have not. */
+  readonly tagged: boolean
 }
+
+/** Characters that are written in one turn of the event loop. Of records with lists of files, which have thousands of signatures, that takes some 20 ms. */
+export const turnChars = 256 * 1024
 
 /** Reads what a page's records relate to. */
 export const expandRows = (
   core: Core,
   steps: Expansion,
   rows: readonly Row[],
-  layout: Layout
-): Effect.Effect<Expanded, Problem> => readSteps(core, steps, rows, layout, { left: core.options.maxAnswerBytes })
+  layout: Layout,
+  tagged = true
+): Effect.Effect<Expanded, Problem> =>
+  readSteps(core, steps, rows, layout, { left: core.options.maxAnswerBytes, tagged })
 
 const readSteps = Effect.fnUntraced(function*(
   core: Core,
@@ -133,6 +76,7 @@ const readSteps = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Expanded, Problem> {
   const members = rows.map((): string[] => [])
   const warnings: Warning[] = []
+  const ones = new Map<string, (row: number) => Related | null>()
   for (const step of steps) {
     const position = layout.position.get(fromOf(step))!
     const values = [...new Set(rows.flatMap((row) => row[position] ?? []))]
@@ -146,17 +90,19 @@ const readSteps = Effect.fnUntraced(function*(
       }
       continue
     }
-    const { related, warnings: more } = yield* readRelated(core, step, values, room)
+    const { one, valueOf, warnings: more } = values.length === 0
+      ? noneOf(step)
+      : yield* readStep(core, step, values, room)
     warnings.push(...more)
     const name = `${JSON.stringify(step.relation.name)}:`
-    const nothing = step.relation.many ? "[]" : "null"
-    for (const [i, row] of rows.entries()) {
-      const key = row[position] ?? null
-      const value = (key === null ? undefined : related.get(pairing(step.relation, key))) ?? nothing
-      members[i]!.push(name + value)
-    }
+    for (const [i, row] of rows.entries()) members[i]!.push(name + valueOf(row[position] ?? null))
+    ones.set(step.relation.name, (row) => one(rows[row]![position] ?? null))
   }
-  return { membersOf: (row) => `{${members[row]!.join(",")}}`, warnings }
+  return {
+    membersOf: (row) => `{${members[row]!.join(",")}}`,
+    warnings,
+    one: (row, name) => ones.get(name)?.(row) ?? null
+  }
 })
 
 const noNames: ReadonlyMap<string, string> = new Map()
@@ -184,33 +130,94 @@ const unpaired = (
   return [...found].flatMap((key) => spelled.get(lower(key)) ?? []).filter((value) => !found.has(value))
 }
 
-/** What stands for a relation. */
-interface Related {
-  /** JSON by the value that relates, as `pairing` has it. */
-  readonly related: ReadonlyMap<string, string>
+/** What stands for a relation, by the value that relates. */
+interface Found {
+  readonly valueOf: (value: string | null) => string
+  readonly one: (value: string | null) => Related | null
   readonly warnings: readonly Warning[]
 }
 
-const readRelated = Effect.fnUntraced(function*(
+const noOne = (): null => null
+
+/** What stands where nothing is related. */
+const emptyOf = ({ how, relation }: Way): string =>
+  how.of === "page" ? pageText([], false) : how.of === "count" ? "{\"count\":0}" : relation.many ? "[]" : "null"
+
+const pageText = (items: readonly string[], more: boolean): string => `{"items":[${items.join(",")}],"more":${more}}`
+
+const noneOf = (step: Way): Found => ({ valueOf: () => emptyOf(step), one: noOne, warnings: [] })
+
+type Reading = Effect.Effect<Found, Problem>
+
+/** The query of a step: its bindings, and how its failures are told. */
+const queryOf = ({ filter, inner, target }: Way): Effect.Effect<{
+  readonly bindings: Bindings
+  readonly told: <A>(effect: Effect.Effect<A, RecordsError>) => Effect.Effect<A, Problem>
+}> =>
+  Effect.map(fromClock((clock) => bindingsAt(clock, target.caller)), (bindings) => ({
+    bindings,
+    told: (effect) => Effect.mapError(Effect.catch(effect, filteredProblem(filter)), inExpand(inner))
+  }))
+
+/** Asks the guard about a step's query. */
+const judge = (core: Core, step: Way, plan: PagePlan | RelatedPlan): Effect.Effect<Warning, Problem> => {
+  const { filter, inner, name, relation, target, to } = step
+  const key = queryKey(core, target, "expand", relation.name, to.name, ...name)
+  return Effect.mapError(guardPlan(core, target, key, plan, filter), inExpand(inner))
+}
+
+const tooMany = (could: string, { relation }: Way, hint: string): Problem =>
+  invalidParameter("expand", `This page ${could} more than ${maxRelated} records of "${relation.name}". ${hint}`)
+
+/** Takes the characters of a text from what is left; false where they are too many. */
+const take = (room: Room, text: string): boolean => {
+  room.left -= text.length
+  return room.left >= 0
+}
+
+const noRoom = (): Problem => answerTooLarge("Ask for a smaller page, or for fewer relations.")
+
+const openOf = ({ write }: ListShape, row: Row, bindings: Bindings, { tagged }: Room): string => {
+  const { open } = write(row, bindings)
+  return tagged ? open : untagged(open)
+}
+
+/** The texts of a step's rows, with what is below them. */
+const itemsOf = Effect.fnUntraced(function*(
+  core: Core,
+  { below, shape }: Way,
+  rows: readonly Row[],
+  bindings: Bindings,
+  room: Room
+): Effect.fn.Return<{
+  readonly opens: readonly string[]
+  readonly texts: readonly string[]
+  readonly expanded: Expanded | null
+  readonly warnings: readonly Warning[]
+}, Problem> {
+  const expanded = below.length === 0 ? null : yield* readSteps(core, below, rows, shape.layout, room)
+  const opens: string[] = []
+  let written = 0
+  for (const row of rows) {
+    const open = openOf(shape, row, bindings, room)
+    opens.push(open)
+    written += open.length
+    if (written <= turnChars) continue
+    written = 0
+    yield* Effect.yieldNow
+  }
+  const texts = opens.map((open, i) => itemWith(open, expanded?.membersOf(i) ?? null))
+  return { opens, texts, expanded, warnings: expanded?.warnings ?? [] }
+})
+
+/** All related records, found by one list of values. */
+const readEvery = Effect.fnUntraced(function*(
   core: Core,
   step: Way,
   values: readonly string[],
   room: Room
-): Effect.fn.Return<Related, Problem> {
-  const found = new Map<string, string[]>()
-  if (values.length === 0) return noRelated
-  const { relation, target, to } = step
-  const shape = listShape(target, {
-    filterText: "",
-    orderText: "",
-    filter: always,
-    order: target.model.key.map((field) => ({ field, descending: false })),
-    fields: null,
-    shown: { fields: target.restricted.fields, permissions: "none" },
-    showDeleted: false,
-    limit: maxRelated + 1,
-    more: [to, ...expandFields(step.below)]
-  }, core.items)
+): Effect.fn.Return<Found, Problem> {
+  const { relation, shape, to } = step
   const pageOf = (texts: readonly string[]): PageShape => ({
     ...shape.page,
     where: allOf([
@@ -218,39 +225,169 @@ const readRelated = Effect.fnUntraced(function*(
       shape.page.where
     ])
   })
-  const bindings = yield* fromClock((clock) => bindingsAt(clock, target.caller))
+  const { bindings, told } = yield* queryOf(step)
   const query = { shape: pageOf(values), bindings }
-  const warning = yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
-  const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
-  if (rows.length > maxRelated) {
-    return yield* Effect.fail(invalidParameter(
-      "expand",
-      `This page has more than ${maxRelated} records of "${relation.name}". Ask for a smaller page.`
-    ))
-  }
-  const below = step.below.length === 0 ? null : yield* readSteps(core, step.below, rows, shape.layout, room)
+  const warning = yield* judge(core, step, query)
+  const rows = yield* told(core.records.page(query))
+  if (rows.length > maxRelated) return yield* Effect.fail(tooMany("has", step, "Ask for a smaller page."))
+  const { expanded, opens, texts, warnings } = yield* itemsOf(core, step, rows, bindings, room)
   const position = shape.layout.position.get(to)!
   const keys = rows.map((row) => pairing(relation, row[position] ?? ""))
   const spelled = to.kind === "text" ? Map.groupBy(values, lower) : null
   const doubtful = spelled === null ? [] : unpaired(values, keys, spelled)
   const folds = doubtful === null ||
     (doubtful.length > 0 &&
-      (yield* Effect.catch(core.records.page({ shape: pageOf(doubtful), bindings }), recordsProblem)).length > 0)
-  for (const [i, row] of rows.entries()) {
-    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.membersOf(i)}}`)
+      (yield* told(core.records.page({ shape: pageOf(doubtful), bindings }))).length > 0)
+  const found = new Map<string, number[]>()
+  for (const [i, text] of texts.entries()) {
     const key = keys[i]!
     for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
-      room.left -= text.length
+      if (!take(room, text)) return yield* Effect.fail(noRoom())
       const list = found.get(value)
-      if (list === undefined) found.set(value, [text])
-      else list.push(text)
+      if (list === undefined) found.set(value, [i])
+      else list.push(i)
     }
-    if (room.left < 0) return yield* Effect.fail(answerTooLarge("Ask for a smaller page, or for fewer relations."))
   }
+  const none = emptyOf(step)
+  const written = new Map(
+    Array.from(found, ([key, list]) => [
+      key,
+      relation.many ? `[${list.map((i) => texts[i]!).join(",")}]` : texts[list[0]!]!
+    ])
+  )
   return {
-    related: new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!])),
-    warnings: [warning, ...below?.warnings ?? []]
+    valueOf: (value) => value === null ? none : written.get(pairing(relation, value)) ?? none,
+    one: (value) => {
+      const i = value === null ? undefined : found.get(pairing(relation, value))?.[0]
+      return i === undefined ? null : {
+        row: rows[i]!,
+        layout: shape.layout,
+        json: () => `${opens[i]!}}`,
+        one: (name) => expanded?.one(i, name) ?? null
+      }
+    },
+    warnings: [warning, ...warnings]
   }
 })
 
-const noRelated: Related = { related: new Map(), warnings: [] }
+/** The first related records of each value, and whether there are more. */
+const readPages = Effect.fnUntraced(function*(
+  core: Core,
+  step: Way,
+  values: readonly string[],
+  room: Room
+): Effect.fn.Return<Found, Problem> {
+  const { shape, to } = step
+  const { limit } = shape.page
+  if (values.length * limit > maxRelated) {
+    const hint = "Ask for a smaller page, or for a smaller page_size of the relation."
+    return yield* Effect.fail(tooMany("could have", step, hint))
+  }
+  const { bindings, told } = yield* queryOf(step)
+  const plan: RelatedPlan = { shape: shape.page, to, keys: values, how: { of: "each" }, bindings }
+  const warning = yield* judge(core, step, plan)
+  const all = Map.groupBy(yield* told(core.records.related(plan)), (row) => row.at(-1)!)
+  const rows = [...all.values()].flatMap((list) => list.slice(0, limit - 1))
+  const { texts, warnings } = yield* itemsOf(core, step, rows, bindings, room)
+  const written = new Map<string, string>()
+  let next = 0
+  for (const [place, list] of all) {
+    const items = texts.slice(next, next += Math.min(list.length, limit - 1))
+    const text = pageText(items, list.length >= limit)
+    if (!take(room, text)) return yield* Effect.fail(noRoom())
+    written.set(values[Number(place)]!, text)
+  }
+  const none = emptyOf(step)
+  return {
+    valueOf: (value) => value === null ? none : written.get(value) ?? none,
+    one: noOne,
+    warnings: [warning, ...warnings]
+  }
+})
+
+/** The number of related records of each value. */
+const readCounts = Effect.fnUntraced(function*(
+  core: Core,
+  step: Way,
+  values: readonly string[]
+): Effect.fn.Return<Found, Problem> {
+  const { shape, to } = step
+  const { bindings, told } = yield* queryOf(step)
+  const plan: RelatedPlan = { shape: shape.page, to, keys: values, how: { of: "counts" }, bindings }
+  const warning = yield* judge(core, step, plan)
+  const rows = yield* told(core.records.related(plan))
+  const written = new Map(rows.map(([place, count]) => [values[Number(place)]!, `{"count":${count}}`]))
+  const none = emptyOf(step)
+  return {
+    valueOf: (value) => value === null ? none : written.get(value) ?? none,
+    one: noOne,
+    warnings: [warning]
+  }
+})
+
+/** Related records, those related to them, and so on: each level stands in `expand` of the one before. */
+const readTree = Effect.fnUntraced(function*(
+  core: Core,
+  step: Way,
+  values: readonly string[],
+  room: Room,
+  depth: number
+): Effect.fn.Return<Found, Problem> {
+  const { below, relation, shape, to } = step
+  const { bindings, told } = yield* queryOf(step)
+  const how = { of: "tree", from: relation.from, depth } as const
+  const plan: RelatedPlan = { shape: shape.page, to, keys: values, how, bindings }
+  const warning = yield* judge(core, step, plan)
+  const rows = yield* told(core.records.related(plan))
+  if (rows.length > maxRelated) return yield* Effect.fail(tooMany("has", step, "Ask for a smaller page or depth."))
+  const expanded = below.length === 0 ? null : yield* readSteps(core, below, rows, shape.layout, room)
+  const from = shape.layout.position.get(relation.from)!
+  const none = emptyOf(step)
+  const name = `${JSON.stringify(relation.name)}:`
+  // Whom a row belongs to: a level, and there a cell or the place of a value.
+  const owned = new Map<string, string[]>()
+  const written = (level: number, owner: string): string => {
+    const list = owned.get(`${level} ${owner}`)
+    return list === undefined ? none : relation.many ? `[${list.join(",")}]` : list[0]!
+  }
+  // The deepest first: a row is written with what is below it.
+  for (let level = depth, i = rows.length - 1; level > 0; level--) {
+    const first = rows.findIndex((row) => Number(row.at(-1)) === level)
+    if (first === -1) continue
+    for (let at = first; at <= i; at++) {
+      const row = rows[at]!
+      const cell = row[from] ?? null
+      const members = [
+        ...(level === depth ? [] : [name + (cell === null ? none : written(level + 1, cell))]),
+        ...(expanded === null ? [] : [expanded.membersOf(at).slice(1, -1)])
+      ]
+      const related = members.length === 0 ? null : `{${members.join(",")}}`
+      const text = itemWith(openOf(shape, row, bindings, room), related)
+      if (!take(room, text)) return yield* Effect.fail(noRoom())
+      const owner = `${level} ${row.at(-2)}`
+      const list = owned.get(owner)
+      if (list === undefined) owned.set(owner, [text])
+      else list.push(text)
+    }
+    i = first - 1
+  }
+  const places = new Map(values.map((value, i) => [value, String(i)]))
+  return {
+    valueOf: (value) => value === null ? none : written(1, places.get(value)!),
+    one: noOne,
+    warnings: [warning, ...expanded?.warnings ?? []]
+  }
+})
+
+const readStep = (core: Core, step: Way, values: readonly string[], room: Room): Reading => {
+  switch (step.how.of) {
+    case "all":
+      return readEvery(core, step, values, room)
+    case "page":
+      return readPages(core, step, values, room)
+    case "count":
+      return readCounts(core, step, values)
+    case "tree":
+      return readTree(core, step, values, room, step.how.depth)
+  }
+}

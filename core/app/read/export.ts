@@ -8,9 +8,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import type { Access } from "../../domain/access/access.ts"
 import type { Field } from "../../domain/model/model.ts"
-import { accessDenied, problem } from "../../domain/problem.ts"
+import { accessDenied, invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { itemWith, untagged } from "../../domain/read/item.ts"
 import type { PagePlan } from "../../domain/read/plan.ts"
 import { exportRequest } from "../../domain/read/request.ts"
 import type { ExportRequest } from "../../domain/read/request.ts"
@@ -21,9 +23,12 @@ import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { guardPlan } from "../ground/guard.ts"
+import { allWarnings, guardPlan } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
+import type { Expansion, Way } from "./expand-plan.ts"
+import { expandRows } from "./expand.ts"
+import type { Expanded, Related } from "./expand.ts"
 import { judgedPage, laterPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
@@ -50,24 +55,47 @@ interface Plan extends Checked {
 const planExport = function*(core: Core, call: Call, resource: string): Checks<Plan> {
   const access = yield* permitted(call, resource, "read")
   const request = yield* exportRequest(call.query)
-  return { ...(yield* checkList(core, call, access, request.list, false)), request }
+  const checked = yield* checkList(core, call, access, request.list, false)
+  yield* checkWays(checked.expansion, "")
+  return { ...checked, request }
+}
+
+/** A column has one value: its path leads to one record. */
+const checkWays = function*(expansion: Expansion, before: string): Checks<void> {
+  for (const way of expansion) {
+    if ("maker" in way) continue
+    const path = before + way.relation.name
+    if (way.relation.many) {
+      yield* Result.fail(
+        invalidParameter("fields", `"${path}" leads to several records. A path of an export leads to one.`)
+      )
+    }
+    yield* checkWays(way.below, `${path}.`)
+  }
+}
+
+/** Rows that were read, and what they relate to. */
+interface ReadPage {
+  readonly rows: readonly Row[]
+  readonly more: boolean
+  readonly expanded: Expanded | null
 }
 
 /** Formats an export: the head, then each row. */
 interface Writer {
   readonly type: string
   readonly head: string
-  readonly row: (row: Row) => string
+  readonly row: (row: Row, at: number, expanded: Expanded | null) => string
 }
-
-const etagEnd = /,?"etag":"\\"[^"\\]*\\""$/
 
 const jsonLines = ({ shape }: Plan, bindings: PagePlan["bindings"]): Writer => ({
   type: "application/x-ndjson; charset=utf-8",
   head: "",
-  row: (row) => `${shape.write(row, bindings).open.replace(etagEnd, "")}}\n`
+  row: (row, at, expanded) =>
+    `${itemWith(untagged(shape.write(row, bindings).open), expanded?.membersOf(at) ?? null)}\n`
 })
 
+type ShownRecord = { readonly [name: string]: unknown }
 type ShownFile = Partial<{ readonly [member: string]: string }>
 
 /**
@@ -75,7 +103,7 @@ type ShownFile = Partial<{ readonly [member: string]: string }>
  * list as JSON.
  */
 const fileCells = (
-  record: { readonly [name: string]: unknown },
+  record: ShownRecord,
   { kind, name }: Field,
   origin: string | null
 ): readonly Cell[] => {
@@ -91,32 +119,50 @@ const fileCells = (
     : members.map((member) => member(value as ShownFile))
 }
 
-const table = ({ access, request, shape }: Plan, bindings: PagePlan["bindings"], origin: string | null): Writer => {
+/** The field at the end of a path that was checked. */
+const fieldAt = (access: Access, expansion: Expansion, [name = "", ...rest]: readonly string[]): Field => {
+  if (rest.length === 0) return access.restricted.byName.get(name)!
+  const way = expansion.find((each): each is Way => "relation" in each && each.relation.name === name)!
+  return fieldAt(way.target, way.below, rest)
+}
+
+const table = (
+  { access, expansion, request, shape }: Plan,
+  bindings: PagePlan["bindings"],
+  origin: string | null
+): Writer => {
   const { delimiter, formulas, list } = request
-  const { restricted } = access
-  const fields = list.fields === null ? restricted.fields : list.fields.map((name) => restricted.byName.get(name)!)
   const between = delimiterOf[delimiter]
   const text = csvValue("text", delimiter, formulas)
-  const columns = fields.map((field) => ({
-    field,
-    at: shape.layout.position.get(field)!,
-    write: csvValue(field.kind, delimiter, formulas)
-  }))
-  const heads = fields.flatMap(({ file, name }) =>
+  const names = list.fields ?? access.restricted.fields.map(({ name }) => name)
+  const columns = names.map((name) => {
+    const way = name.split(".")
+    const field = fieldAt(access, expansion, way)
+    const place = way.length > 1 ? -1 : shape.layout.position.get(field)!
+    return { name, way: way.slice(0, -1), field, place, write: csvValue(field.kind, delimiter, formulas) }
+  })
+  const heads = columns.flatMap(({ field: { file }, name }) =>
     file === null ? [name] : [name, `${name}.name`, ...(origin === null ? [] : [`${name}.url`])]
   )
-  const hasFiles = fields.some(({ file }) => file !== null)
   return {
     type: "text/csv; charset=utf-8; header=present",
     // The byte order mark tells spreadsheets that the text is UTF-8.
     head: `\uFEFF${heads.map(text).join(between)}\r\n`,
-    row: (row) => {
-      const record = hasFiles
-        ? JSON.parse(`${shape.write(row, bindings).open}}`) as { readonly [name: string]: unknown }
-        : {}
-      const cells = columns.flatMap(({ at, field, write }) =>
-        field.file === null ? [write(row[at] ?? null)] : fileCells(record, field, origin).map(text)
-      )
+    row: (row, at, expanded) => {
+      let own: ShownRecord | undefined
+      const ownRecord = () => own ??= JSON.parse(`${shape.write(row, bindings).open}}`) as ShownRecord
+      const cells = columns.flatMap(({ field, place, way: [first = "", ...rest], write }) => {
+        if (place >= 0) {
+          return field.file === null
+            ? [write(row[place] ?? null)]
+            : fileCells(ownRecord(), field, origin).map(text)
+        }
+        const start = expanded?.one(at, first) ?? null
+        const found = rest.reduce<Related | null>((from, name) => from?.one(name) ?? null, start)
+        return field.file === null
+          ? [write(found?.row[found.layout.position.get(field)!] ?? null)]
+          : fileCells(found === null ? {} : JSON.parse(found.json()) as ShownRecord, field, origin).map(text)
+      })
       return `${cells.join(between)}\r\n`
     }
   }
@@ -161,26 +207,33 @@ export const makeExporting = (core: Core): Exporting => {
 
   const answer = Effect.fnUntraced(
     function*(call: Call, plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
-      const { access, filter, key, request, shape } = plan
+      const { access, expansion, filter, key, request, shape } = plan
       const began = yield* Clock.currentTimeMillis
       // One instant for the whole export, so that `now()` in a filter means the same for each page.
       const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsAt(clockOf(fiber), call.caller)))
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
-      const answered = (from: PagePlan, read: Effect.Effect<readonly Row[], RecordsError | Problem>) =>
-        Effect.catch(
-          page(from, read),
+      const read = Effect.fnUntraced(function*(
+        from: PagePlan,
+        rowsOf: Effect.Effect<readonly Row[], RecordsError | Problem>
+      ): Effect.fn.Return<ReadPage, Problem> {
+        const { cut, rows } = yield* Effect.catch(
+          page(from, rowsOf),
           (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
         )
+        const shown = cut ? rows : rows.slice(0, request.list.pageSize)
+        const expanded = expansion.length === 0
+          ? null
+          : yield* expandRows(core, expansion, shown, shape.layout, request.format === "csv")
+        return { rows: shown, more: cut || rows.length > shown.length, expanded }
+      })
       const writer = request.format === "csv"
         ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
         : jsonLines(plan, bindings)
       // The first page is read before the answer begins, so that its errors can be answered.
-      let next: { readonly rows: readonly Row[]; readonly cut: boolean } | null = yield* answered(
-        first,
-        judgedPage(core, access, key, first, filter)
-      )
+      const begin = yield* read(first, judgedPage(core, access, key, first, filter))
+      let next: ReadPage | null = begin
       let head = true
       let stopped = false
       const controller = new AbortController()
@@ -192,7 +245,7 @@ export const makeExporting = (core: Core): Exporting => {
           return yield* Effect.fail(accessDenied())
         }
         const later = { ...first, after }
-        return yield* answered(later, laterPage(core, key, later))
+        return yield* read(later, laterPage(core, key, later))
       })
       const end = (): void => {
         stopped = true
@@ -201,13 +254,11 @@ export const makeExporting = (core: Core): Exporting => {
       }
       const pull = async (): Promise<string | null> => {
         if (stopped || next === null) return null
-        const { cut, rows } = next
-        const more = cut || rows.length > request.list.pageSize
-        const shown = cut ? rows : rows.slice(0, request.list.pageSize)
+        const { expanded, more, rows } = next
         let text = head ? writer.head : ""
         head = false
-        for (const row of shown) text += writer.row(row)
-        const last = shown.at(-1)
+        for (const [at, row] of rows.entries()) text += writer.row(row, at, expanded)
+        const last = rows.at(-1)
         next = null
         if (more && last !== undefined) {
           const exit = await Effect.runPromiseExit(following(positionCells(shape, last)), { signal: controller.signal })
@@ -239,7 +290,7 @@ export const makeExporting = (core: Core): Exporting => {
       return {
         status: 200,
         headers: {
-          ...warning,
+          ...allWarnings([warning, ...begin.expanded?.warnings ?? []]),
           "content-type": writer.type,
           "content-disposition": `attachment; filename="${
             access.model.name.replace(/[^\w.-]/g, "_")

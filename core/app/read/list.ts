@@ -11,8 +11,9 @@ import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
+import { isPath } from "../../domain/read/expand.ts"
 import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
-import { leftOut } from "../../domain/read/item.ts"
+import { itemWith, leftOut } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
@@ -42,8 +43,9 @@ import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.t
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
-import { checkExpand, expandFields, expandRows } from "./expand.ts"
-import type { Expansion } from "./expand.ts"
+import { checkExpand, expandFields } from "./expand-plan.ts"
+import type { Expansion } from "./expand-plan.ts"
+import { expandRows } from "./expand.ts"
 import { isHurried, judgedPage } from "./hasty.ts"
 import { present } from "./page.ts"
 import { planSeek } from "./seek.ts"
@@ -76,6 +78,10 @@ export interface Checked {
   readonly filter: FilterTree
 }
 
+/** The names of `fields` that are no paths; null: all fields. */
+const ownNames = (fields: readonly string[] | null): readonly string[] | null =>
+  fields?.filter((name) => !isPath(name)) ?? null
+
 /** Checks a list's parameters; `permissions: false` leaves them out of its items. */
 export const checkList = function*(
   core: Core,
@@ -87,14 +93,15 @@ export const checkList = function*(
   yield* checkShowDeleted(access.model, request.showDeleted)
   const filter = yield* checkFilter(call.access, access, request.filter)
   const order = yield* checkOrder(access.restricted, request.orderBy)
-  const fields = yield* checkFields(access.restricted, request.fields)
-  const expansion = yield* checkExpand(call, access, request.expand)
+  const own = ownNames(request.fields)
+  const fields = yield* checkFields(access.restricted, own)
+  const expansion = yield* checkExpand(core, call, access, request.expand)
   const shape = listShape(access, {
     filterText: request.filter,
     orderText: request.orderBy,
     filter,
     order,
-    fields: request.fields,
+    fields: own,
     shown: { fields, permissions: permissions ? "row" : "none" },
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
@@ -446,17 +453,18 @@ const parseGet = (call: Call, access: Access, segment: string): Result.Result<Ge
       () => Result.map(readKey(access.model, segment), (key) => ({ access, request, key }))
     ))
 
-const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> =>
-  Result.flatMap(
-    checkFields(access.restricted, request.fields),
+const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> => {
+  const own = ownNames(request.fields)
+  return Result.flatMap(
+    checkFields(access.restricted, own),
     (fields) =>
-      Result.map(checkExpand(call, access, request.expand), (expansion) => {
+      Result.map(checkExpand(core, call, access, request.expand), (expansion) => {
         const shape = listShape(access, {
           filterText: "",
           orderText: "",
           filter: keyCondition(access.model),
           order: [],
-          fields: request.fields,
+          fields: own,
           shown: { fields, permissions: "full" },
           showDeleted: request.showDeleted,
           limit: 1,
@@ -465,6 +473,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
         return { key, shape, expansion }
       })
   )
+}
 
 /** `GET /{resource}/{key}`: one record with its ETag, or 304 for a client that holds it. */
 export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
@@ -501,7 +510,7 @@ const presentOne = (
   // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
     return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {
-      const text = `${open},"expand":${membersOf(0)}}`
+      const text = itemWith(open, membersOf(0))
       return fitsIn(text, core.options.maxAnswerBytes)
         ? Effect.succeed(json(200, text, { etag, "cache-control": "no-store", ...allWarnings(warnings) }))
         : Effect.fail(answerTooLarge("Ask for fewer fields or relations."))

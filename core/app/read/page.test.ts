@@ -1,4 +1,4 @@
-/** A page that has to end early writes none of its items twice. */
+/** A page that has to end early writes none of its items twice, and a long one keeps nobody waiting. */
 
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
@@ -32,3 +32,34 @@ it.each([[false, [0, 1, 2]], [true, [7, 8, 9]]])(
     expect(written.length).toBe(new Set(written).size)
   }
 )
+
+it.each([[10, 0], [100, 9]])("of %s items of 30 KB lets others have %s turns", async (count, least) => {
+  const others: number[] = []
+  let turns = 0
+  let going = true
+  const other = (): void => {
+    turns++
+    if (going) setImmediate(other)
+  }
+  setImmediate(other)
+  const page = {
+    shape: {
+      layout: {},
+      write: ([row]: readonly string[]) => {
+        others.push(turns)
+        return { open: `{"id":${row},"text":"${"x".repeat(30_000)}"` }
+      }
+    },
+    expansion: [],
+    rows: Array.from({ length: count }, (_, i) => [String(i)]),
+    backward: false,
+    tail: () => "\"next\":null",
+    warning: {},
+    again: Effect.never
+  } as unknown as Page
+  const core = { options: { maxAnswerBytes: 33_554_432 } } as Core
+  const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))
+  going = false
+  expect((JSON.parse(reply.body as string) as { readonly items: readonly unknown[] }).items).toHaveLength(count)
+  expect(new Set(others).size).toBeGreaterThanOrEqual(least)
+})

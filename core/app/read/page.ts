@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { leftOut } from "../../domain/read/item.ts"
+import { itemWith, leftOut } from "../../domain/read/item.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import { byteLength } from "../../domain/value/bytes.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -19,8 +19,9 @@ import type { Warning } from "../ground/guard.ts"
 import { answerTooLarge } from "../ground/refusal.ts"
 import { during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
-import { expandRows } from "./expand.ts"
-import type { Expanded, Expansion } from "./expand.ts"
+import type { Expansion } from "./expand-plan.ts"
+import { expandRows, turnChars } from "./expand.ts"
+import type { Expanded } from "./expand.ts"
 
 /** A page that was read. */
 export interface Page {
@@ -47,14 +48,11 @@ export const present = (
   bindings: Bindings
 ): Effect.Effect<Reply, Problem> =>
   page.expansion.length === 0
-    ? answer(page, writePage(fiber, core, page, bindings, null))
+    ? writePage(fiber, core, page, bindings, null)
     : Effect.flatMap(
       phase(fiber, "list.expand", expandRows(core, page.expansion, page.rows, page.shape.layout)),
-      (expanded) => answer(page, writePage(fiber, core, page, bindings, expanded))
+      (expanded) => writePage(fiber, core, page, bindings, expanded)
     )
-
-const answer = (page: Page, written: Result.Result<Reply, Problem>): Effect.Effect<Reply, Problem> =>
-  leftOut(page.shape.layout) ? page.again : Effect.fromResult(written)
 
 const writePage = (
   fiber: RequestFiber,
@@ -62,39 +60,62 @@ const writePage = (
   page: Page,
   bindings: Bindings,
   expanded: Expanded | null
-): Result.Result<Reply, Problem> =>
-  during(fiber, "list.present", () => {
-    const { rows, shape, tail, warning } = page
-    const most = core.options.maxAnswerBytes - tailBytes
-    const texts: string[] = []
-    // Each once: lists of files have thousands of signatures.
-    const write = (i: number): string =>
-      texts[i] ??= shape.write(rows[i]!, bindings).open +
-        (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`)
-    let items = ""
-    for (let i = 0; i < rows.length && items.length <= most; i++) items += (i === 0 ? "" : ",") + write(i)
-    const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
-    // A character is at most three bytes: what is short is not counted.
-    if (items.length * 3 <= most) return Result.succeed(json(200, `{"items":[${items}],${tail(rows, false)}}`, headers))
-    const fitting = fit(rows.length, page.backward, most, write)
-    if (fitting.length === 0) {
-      const less = expanded === null ? "Ask for fewer fields." : "Ask for fewer fields or relations."
-      return Result.fail(answerTooLarge(less))
-    }
-    const shown = page.backward ? rows.slice(rows.length - fitting.length) : rows.slice(0, fitting.length)
-    const end = tail(shown, shown.length < rows.length)
-    return Result.succeed(json(200, `{"items":[${fitting.join(",")}],${end}}`, headers))
-  })
-
-/** As many of the items as have room, from where the page begins. */
-const fit = (count: number, backward: boolean, bytes: number, write: (i: number) => string): readonly string[] => {
+): Effect.Effect<Reply, Problem> => {
+  const { backward, rows, shape } = page
+  const most = core.options.maxAnswerBytes - tailBytes
+  /** Items from where the page begins, each with the comma that may stand beside it. */
   const texts: string[] = []
-  let left = bytes
-  while (texts.length < count) {
-    const text = write(backward ? count - 1 - texts.length : texts.length)
-    left -= byteLength(text) + 1
-    if (left < 0) break
-    texts.push(text)
+  let chars = 0
+  /** Writes for one turn. Whether that was the last one. */
+  const turn = (): boolean => {
+    const end = Math.min(most, chars + turnChars)
+    while (texts.length < rows.length && chars <= end) {
+      const i = backward ? rows.length - 1 - texts.length : texts.length
+      const text = itemWith(shape.write(rows[i]!, bindings).open, expanded?.membersOf(i) ?? null)
+      texts.push(text)
+      chars += text.length + 1
+    }
+    return texts.length === rows.length || chars > most
   }
-  return backward ? texts.reverse() : texts
+  const end = (): Effect.Effect<Reply, Problem> =>
+    leftOut(shape.layout) ? page.again : Effect.fromResult(replyOf(page, texts, chars, most, expanded))
+  const first = during(fiber, "list.present", () => Result.succeed(turn()))
+  return Result.isSuccess(first) && first.success
+    ? end()
+    : Effect.flatMap(phase(fiber, "list.present", turns(turn)), end)
+}
+
+/** Goes on turn by turn, and lets others have theirs in between. */
+const turns = Effect.fnUntraced(function*(turn: () => boolean): Effect.fn.Return<void> {
+  do yield* Effect.yieldNow
+  while (!turn())
+})
+
+/** The answer with as many of the items as have room. */
+const replyOf = (
+  { backward, rows, tail, warning }: Page,
+  texts: readonly string[],
+  chars: number,
+  most: number,
+  expanded: Expanded | null
+): Result.Result<Reply, Problem> => {
+  // A character is at most three bytes: what is short is not counted.
+  const whole = texts.length === rows.length && chars * 3 <= most
+  const count = whole ? texts.length : fitting(texts, most)
+  if (count === 0 && rows.length > 0) {
+    const less = expanded === null ? "Ask for fewer fields." : "Ask for fewer fields or relations."
+    return Result.fail(answerTooLarge(less))
+  }
+  const items = count === texts.length ? texts : texts.slice(0, count)
+  const shown = count === rows.length ? rows : backward ? rows.slice(rows.length - count) : rows.slice(0, count)
+  const end = tail(shown, count < rows.length)
+  const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
+  return Result.succeed(json(200, `{"items":[${(backward ? items.toReversed() : items).join(",")}],${end}}`, headers))
+}
+
+/** How many of the items have room, from where the page begins. */
+const fitting = (texts: readonly string[], bytes: number): number => {
+  let left = bytes
+  const end = texts.findIndex((text) => (left -= byteLength(text) + 1) < 0)
+  return end === -1 ? texts.length : end
 }

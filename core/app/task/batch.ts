@@ -171,6 +171,7 @@ const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row[]): Re
   const found = new Map(rows.map((row) => [writeKey(ownKey(model, row)), row]))
   return {
     page: (plan) => tx.page(plan),
+    related: (plan) => tx.related(plan),
     count: (plan) => tx.count(plan),
     aggregate: (plan) => tx.aggregate(plan),
     holding: (question) => tx.holding(question),

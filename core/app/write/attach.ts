@@ -56,6 +56,9 @@ export class Unprepared extends RecordsError {
 /** Most uploads that one request attaches. Each is a lock of its transaction, and a server has room for some thousands. */
 export const mostUploads = 1_000
 
+/** Most files that the records of one request let go. The delete of each is written down at its storage before the commit, while the caller waits. */
+export const mostTaken = 1_000
+
 /** One of each file. Several records may take the same upload. */
 const distinct = <A>(items: readonly A[], fileOf: (item: A) => StoredFile): readonly A[] =>
   items.length < 2 ? items : [...new Map(items.map((item) => [heldText(fileOf(item)), item])).values()]
@@ -123,8 +126,12 @@ const providerOf = (files: Files, file: StoredFile): FileProvider | undefined =>
 
 // ------------------------------------------------------------------------------------------------------ within a transaction
 
-/** Under this scope the keys of answers are files that a cleanup deletes. They are kept for a day, as long as a ticket is valid. */
+/**
+ * Under this scope the keys of answers are marks on files: a cleanup deletes the file, and the answer is the cleanup's own. Or the mark was taken back, and
+ * the answer says so. They are kept for a day, as long as a ticket is valid.
+ */
 const goneScope = "deleted file"
+const takenBack = "kept"
 
 const goneKey = (files: Files, file: Pick<StoredFile, "path" | "provider">) => ({
   scope: goneScope,
@@ -132,15 +139,51 @@ const goneKey = (files: Files, file: Pick<StoredFile, "path" | "provider">) => (
   now: BigInt(files.now()) * 1_000n
 })
 
-/** Writes down that a file is deleted now, so that no ticket attaches it any more. The transaction has `filesLock` alone. */
-export const markGone = (
+/** The mark on a file. Null: there is none, or it was taken back. */
+const markOf = (
   files: Files,
   tx: RecordsTransaction,
   file: Pick<StoredFile, "path" | "provider">
-): Effect.Effect<void, RecordsError> => {
-  const key = goneKey(files, file)
-  return Effect.andThen(tx.claimKey(key), tx.storeKey({ ...key, request: "", answer: "" }))
-}
+): Effect.Effect<string | null, RecordsError> =>
+  Effect.map(
+    // Busy: another write attaches it.
+    tx.claimKey(goneKey(files, file)),
+    (found) => found.of === "stored" && found.answer !== takenBack ? found.answer : null
+  )
+
+const store = (
+  files: Files,
+  tx: RecordsTransaction,
+  file: Pick<StoredFile, "path" | "provider">,
+  answer: string
+): Effect.Effect<void, RecordsError> => tx.storeKey({ ...goneKey(files, file), request: "", answer })
+
+/**
+ * Marks a file, so that no ticket attaches it any more. The transaction has `filesLock` alone: whoever attaches it has committed before. `mark`: a text of
+ * this cleanup's own. It takes the place of another's.
+ */
+export const markGone = (
+  files: Files,
+  tx: RecordsTransaction,
+  file: Pick<StoredFile, "path" | "provider">,
+  mark: string
+): Effect.Effect<void, RecordsError> => Effect.andThen(tx.claimKey(goneKey(files, file)), store(files, tx, file, mark))
+
+/**
+ * Whether the mark on a file is still the cleanup's own, so that nothing has attached the file since. `back`: then the mark is taken back, because a row
+ * holds the file. The transaction shares `filesLock`.
+ */
+export const settleMark = (
+  files: Files,
+  tx: RecordsTransaction,
+  file: Pick<StoredFile, "path" | "provider">,
+  mark: string,
+  back: boolean
+): Effect.Effect<boolean, RecordsError> =>
+  Effect.flatMap(
+    markOf(files, tx, file),
+    (found) => Effect.as(found === mark && back ? store(files, tx, file, takenBack) : Effect.void, found === mark)
+  )
 
 /**
  * Makes sure that files which a transaction names stay: a cleanup that would delete them waits for its end. False: one has decided to delete one of
@@ -152,8 +195,7 @@ export const claimFiles = Effect.fnUntraced(function*(
   claimed: ReadonlyArray<Pick<StoredFile, "path" | "provider">>
 ): Effect.fn.Return<boolean, RecordsError> {
   yield* tx.hold(filesLock, "shared")
-  // Busy: another write attaches it.
-  for (const file of claimed) if ((yield* tx.claimKey(goneKey(files, file))).of === "stored") return false
+  for (const file of claimed) if ((yield* markOf(files, tx, file)) !== null) return false
   return true
 })
 
@@ -171,9 +213,8 @@ export const claimUploads = (
   if (files === null || uploads.length === 0) return null
   const stays = ({ field, file }: GivenUpload): Effect.Effect<void, Problem | RecordsError> =>
     Effect.flatMap(
-      tx.claimKey(goneKey(files, file)),
-      // Busy: another write attaches it.
-      ({ of }) => of === "stored" ? Effect.fail(goneError(field.name)) : Effect.void
+      markOf(files, tx, file),
+      (mark) => mark === null ? Effect.void : Effect.fail(goneError(field.name))
     )
   return Effect.flatMap(Prepared, ({ there }) => {
     const unknown = uploads.filter(({ file }) => !there.has(heldText(file)))

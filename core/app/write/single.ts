@@ -27,7 +27,7 @@ import type { Checks, Core } from "../ground/core.ts"
 import { recordsProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
-import { ticketsOf } from "./attach.ts"
+import { mostTaken, ticketsOf } from "./attach.ts"
 import { execute } from "./execute.ts"
 import type { Written } from "./execute.ts"
 import { readVersion, versionValues } from "./history.ts"
@@ -138,12 +138,14 @@ export const answerWrite = <E = never>(
   const rehearses = dryRun.success
   const key = rehearses ? null : sent.success
   const bindings = bindingsAt(clockOf(fiber), call.caller)
-  const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
-    rehearses
-      ? rehearsed(tx, run(tx, bindings, true))
+  const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> => {
+    const work = core.files === null ? run(tx, bindings, rehearses) : bounded(run(tx, bindings, rehearses))
+    return rehearses
+      ? rehearsed(tx, work)
       : key === null
-      ? scheduled(core, run(tx, bindings, false))
-      : underKey(tx, call, claimOf(core, call, key, body!, bindings), scheduled(core, run(tx, bindings, false)))
+      ? scheduled(core, work)
+      : underKey(tx, call, claimOf(core, call, key, body!, bindings), scheduled(core, work))
+  }
   const outcome = Effect.catch(
     inTransaction(core, transaction, alone && key === null && !rehearses),
     (error): Effect.Effect<Outcome, Problem | E> =>
@@ -158,6 +160,21 @@ export const answerWrite = <E = never>(
     return reply
   })
 }
+
+/** Refuses a request whose records let go of very many files. One record may always be written. */
+const bounded = <E>(run: Effect.Effect<Outcome, E>): Effect.Effect<Outcome, E | Problem> =>
+  Effect.tap(
+    run,
+    ({ written }) =>
+      written.length > 1 && written.reduce((sum, { taken }) => sum + taken.length, 0) > mostTaken
+        ? Effect.fail(
+          problem(
+            "payload-too-large",
+            `The request lets go of more than ${mostTaken} files. Send fewer operations at once.`
+          )
+        )
+        : Effect.void
+  )
 
 /** Runs a body, whose commit needs the deletes of the files that it let go to be scheduled. */
 const scheduled = <E>(core: Core, run: Effect.Effect<Outcome, E>): Effect.Effect<Outcome, E | RecordsError> =>

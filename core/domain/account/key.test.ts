@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles, readKeyText, rolesOfKey } from "./key.ts"
+import { judgeKey, printKeyText, readKeyExpiry, readKeyName, readKeyRoles, readKeyText, rolesOfKey } from "./key.ts"
 import { declareRoles } from "./roles.ts"
 
 const outcome = <A>(result: Result.Result<A, { readonly code: string }>): A | { readonly refused: string } =>
@@ -97,5 +97,28 @@ describe("the roles of a key", () => {
     ["sales,finance", "admin", ["sales", "finance"]]
   ])("%j of somebody who is now %j are %j", (wanted, held, expected) => {
     expect(rolesOfKey(wanted, held)).toEqual(expected)
+  })
+})
+
+describe("what a key opens now", () => {
+  const key = { role: "sales,finance", revoked: false }
+  const maker = { role: "sales", barred: false }
+  it.each([
+    [key, maker, ["sales"]],
+    [key, { ...maker, role: "admin" }, ["sales", "finance"]],
+    [{ ...key, role: "admin" }, { ...maker, role: "admin" }, ["admin"]]
+  ])("%j of %j opens %j", (of, by, opens) => expect(judgeKey(of, by)).toEqual({ opens }))
+
+  it.each([
+    [{ ...key, revoked: true }, maker, /revoked/, false],
+    [key, { ...maker, barred: true }, /banned/, false],
+    // Nobody learns of a maker who is banned that the key itself would be good.
+    [{ ...key, role: "finance" }, { ...maker, barred: true }, /banned/, false],
+    [{ ...key, revoked: true }, { ...maker, role: "admin" }, /revoked/, false],
+    [key, { ...maker, role: "support" }, /none of its roles/, true],
+    [key, { ...maker, role: "" }, /none of its roles/, true],
+    [{ ...key, role: "admin" }, maker, /none of its roles/, true]
+  ])("%j of %j opens nothing: %s, narrowed %s", (of, by, why, narrowed) => {
+    expect(judgeKey(of, by)).toEqual({ opens: null, why: expect.stringMatching(why), narrowed })
   })
 })

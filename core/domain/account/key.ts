@@ -14,6 +14,8 @@ export const keyPrefix = "sk_"
 const keyDays = 90
 /** Longest life of a key, in days. */
 const keyDaysMax = 366
+/** Most keys that one account has open. Whoever has somebody's session must not make many that outlive it. */
+export const keysMax = 50
 
 /** What an API key is made from. */
 export interface NewApiKey {
@@ -107,6 +109,23 @@ export const readKeyExpiry = (
 export const rolesOfKey = (wanted: string, held: string): readonly string[] => {
   const own = rolesOf(held)
   return own.includes(adminRole) ? rolesOf(wanted) : rolesOf(wanted).filter((role) => own.includes(role))
+}
+
+/** What a key opens now, by itself and by its maker; else why nothing. `narrowed`: it is a valid credential that may do nothing any more. */
+export type KeyStanding =
+  | { readonly opens: readonly string[] }
+  | { readonly opens: null; readonly why: string; readonly narrowed: boolean }
+
+/** Judges a stored key by what it and its maker are now. When it ends is judged at each use. */
+export const judgeKey = (
+  key: { readonly role: string; readonly revoked: boolean },
+  maker: { readonly role: string; readonly barred: boolean }
+): KeyStanding => {
+  const closed = (why: string, narrowed = false): KeyStanding => ({ opens: null, why, narrowed })
+  if (key.revoked) return closed("the key was revoked")
+  if (maker.barred) return closed("the key's maker is banned")
+  const opens = rolesOfKey(key.role, maker.role)
+  return opens.length === 0 ? closed("the key's maker has none of its roles any more", true) : { opens }
 }
 
 /** The role text of a new key: roles of the list that its maker holds. */

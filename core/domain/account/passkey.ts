@@ -6,6 +6,9 @@
 import * as Result from "effect/Result"
 import { type AccountError, refuse } from "./account.ts"
 
+/** Most passkeys of an account. */
+export const passkeysMax = 20
+
 /** Passkeys as they are configured (`auth.passkeys`). */
 export interface PasskeyDeclaration {
   /** What people read when they make one; default `appName`. */

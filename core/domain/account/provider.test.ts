@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { admitsEmail, readProviders } from "./provider.ts"
+import { admitsEmail, judgeProvided, readProviders } from "./provider.ts"
 
 const good = { id: "corp", issuer: "https://id.example.org/", clientId: "admin", clientSecret: "s" }
 
@@ -61,4 +61,33 @@ describe("identity providers", () => {
     if (provider === undefined) throw new Error("no provider")
     expect(admitsEmail(provider, email)).toBe(expected)
   })
+})
+
+describe("a person from a provider", () => {
+  const read = (more: object) => Result.getOrThrow(readProviders([{ ...good, ...more }], "user"))[0]
+  const open = read({})
+  const closed = read({ domains: ["example.org"] })
+  const making = read({ domains: ["example.org"], createUsers: true })
+  const ann = { began: "corp", linked: true, creates: false, email: "ann@example.org", verified: true }
+  const link = { ...ann, linked: false }
+  const fresh = { ...link, creates: true }
+  it.each([
+    [open, ann, "may"],
+    [open, { ...ann, verified: false }, "may"],
+    [open, link, "may"],
+    [open, fresh, "signup_disabled"],
+    [closed, ann, "may"],
+    [closed, fresh, "signup_disabled"],
+    [making, fresh, "unless-first"],
+    [undefined, ann, "oauth_provider_not_found"],
+    // Another provider, or nobody, began this sign-in.
+    [open, { ...ann, began: "other" }, "state_mismatch"],
+    [open, { ...ann, began: undefined }, "state_mismatch"],
+    // Whoever has an account here must not lose it to somebody who only claims its address.
+    [open, { ...link, verified: false }, "email_not_verified"],
+    [making, { ...fresh, verified: false }, "email_not_verified"],
+    [closed, { ...ann, verified: false }, "domain_not_allowed"],
+    [closed, { ...ann, email: "ann@example.com" }, "domain_not_allowed"],
+    [making, { ...fresh, email: "ann@example.org.evil.example" }, "domain_not_allowed"]
+  ])("of %j, %j: %s", (provider, person, expected) => expect(judgeProvided(provider, person)).toBe(expected))
 })

@@ -122,3 +122,41 @@ export const admitsEmail = ({ domains }: Provider, email: string): boolean => {
   const at = email.lastIndexOf("@")
   return domains === null || (at > 0 && domains.has(email.slice(at + 1).toLowerCase()))
 }
+
+/** Why a person who has an account at a provider may not come in; docs/guides/authentication.md explains each. */
+export type ProvidedRefusal =
+  | "oauth_provider_not_found"
+  | "state_mismatch"
+  | "email_not_verified"
+  | "domain_not_allowed"
+  | "signup_disabled"
+
+/** A person as a provider vouches for them, and what their coming would do here. */
+export interface Provided {
+  /** The provider that the sign-in began with. */
+  readonly began: unknown
+  /** Whether the person has signed in through this provider before: then their account here is known. */
+  readonly linked: boolean
+  /** Whether they would get a new account. */
+  readonly creates: boolean
+  readonly email: string
+  /** Whether the provider has verified the address. */
+  readonly verified: boolean
+}
+
+/**
+ * Judges a person who comes from a provider. `unless-first`: they may come, unless there is no account yet: the first one is made on the host, whatever is
+ * configured.
+ */
+export const judgeProvided = (
+  provider: Provider | undefined,
+  { began, creates, email, linked, verified }: Provided
+): ProvidedRefusal | "may" | "unless-first" => {
+  if (provider === undefined) return "oauth_provider_not_found"
+  // One provider must not end a sign-in that began with another (RFC 9700, 4.4). It would decide who its users are here.
+  if (began !== provider.id) return "state_mismatch"
+  if (!linked && !verified) return "email_not_verified"
+  if (provider.domains !== null && !(verified && admitsEmail(provider, email))) return "domain_not_allowed"
+  if (!creates) return "may"
+  return provider.createUsers ? "unless-first" : "signup_disabled"
+}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import {
+  doneName,
   isTooMuch,
   readAddress,
   readMetadata,
@@ -20,6 +21,7 @@ describe("an unfinished upload", () => {
     const name = unfinishedName(upload)
     expect(readUnfinished(name)).toEqual({ ...upload, name, of: "upload" })
     expect(readUnfinished(recordName(name))).toEqual({ ...upload, name, of: "record" })
+    expect(readUnfinished(doneName(name))).toMatchObject({ created: upload.created, of: "record" })
     for (const more of [".parts", ".p000000000000007"]) {
       expect(readUnfinished(name + more)).toEqual({ ...upload, name, of: "part" })
     }
@@ -63,9 +65,12 @@ describe("an unfinished upload", () => {
       name: unfinishedName(upload),
       field: "scan",
       metadata: null,
-      fileName: "a.txt"
+      fileName: "a.txt",
+      direct: null
     }
-    expect(readAddress(writeAddress(address))).toEqual(address)
+    for (const direct of [null, { type: null }, { type: "text/plain" }]) {
+      expect(readAddress(writeAddress({ ...address, direct }))).toEqual({ ...address, direct })
+    }
     const record = {
       path: "t1/a.txt",
       type: "text/plain",

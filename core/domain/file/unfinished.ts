@@ -1,6 +1,7 @@
 /**
- * Uploads in pieces (tus 1.0): the names that they have at a provider, what their addresses and records hold, and what may be sent with them. The names
- * tell whose they are, when they began and how long their files become, so that a list of them answers who holds how much. Nothing is kept elsewhere.
+ * Uploads that have not ended, in pieces (tus 1.0) or direct: the names that they have at a provider, what their addresses and records hold, and what may
+ * be sent with them. The names tell whose they are, when they began and how long their files become, so that a list of them answers who holds how much.
+ * Nothing is kept elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -56,6 +57,12 @@ export const unfinishedName = ({ created, id, length, who }: Unfinished): string
 /** The record of an upload lies apart from it: it is kept after the end, and a list of what somebody has under way does not pass over all of them. */
 export const recordName = (name: string): string => `${temporaryFolder}~${name.slice(temporaryFolder.length)}`
 
+/**
+ * The record of an upload that is done lies apart from those before: one of them may reach its storage late. To whoever cleans up it is the record of another
+ * upload of that time.
+ */
+export const doneName = (name: string): string => `${recordName(name)}-done`
+
 const namePattern =
   /^\.tmp\/(~?)(([A-Za-z0-9_-]{22})\.([0-9]{13})\.([0-9]{1,15})\.([A-Za-z0-9_-]{16,64}))(\.[a-z0-9]{1,40})?$/
 
@@ -94,6 +101,19 @@ export const underWay = (
   return { uploads, bytes }
 }
 
+/** The first upload of a list whose id begins so, and that still takes pieces. */
+export const firstOf = (
+  listed: ReadonlyArray<{ readonly path: string }>,
+  id: string,
+  now: number
+): UnfinishedPath | null => {
+  for (const { path } of listed) {
+    const found = readUnfinished(path)
+    if (found?.of === "upload" && found.id.startsWith(id) && now - found.created < unfinishedMs) return found
+  }
+  return null
+}
+
 /** Whether somebody has begun too much, with an upload of this length that has just begun. */
 export const isTooMuch = (
   { bytes, uploads }: { readonly uploads: number; readonly bytes: number },
@@ -109,14 +129,16 @@ export interface UploadAddress {
   readonly metadata: string | null
   /** The name of the file as a query parameter gave it. */
   readonly fileName: string | null
+  /** Of a direct upload the type that its sender has announced. Null: an upload in pieces. */
+  readonly direct: { readonly type: string | null } | null
 }
 
 /** An address is valid for one caller and resource. */
 export const addressContext = ({ id, tenant }: Pick<Caller, "id" | "tenant">, resource: string): string =>
   JSON.stringify(["file-upload", id, tenant, resource])
 
-export const writeAddress = ({ field, fileName, metadata, name, provider }: UploadAddress): string =>
-  JSON.stringify([provider, name, field, metadata, fileName])
+export const writeAddress = ({ direct, field, fileName, metadata, name, provider }: UploadAddress): string =>
+  JSON.stringify([provider, name, field, metadata, fileName, ...(direct === null ? [] : [[direct.type]])])
 
 const parsed = (text: string): readonly unknown[] => {
   try {
@@ -131,10 +153,11 @@ const isTextOrNull = (value: unknown): value is string | null => value === null 
 
 /** Reads an opened address. Null when another version of the service has written it. */
 export const readAddress = (text: string): UploadAddress | null => {
-  const [provider, name, field, metadata, fileName] = parsed(text)
+  const [provider, name, field, metadata, fileName, announced] = parsed(text)
+  const type: unknown = Array.isArray(announced) ? announced[0] : null
   return typeof provider === "string" && typeof name === "string" && typeof field === "string" &&
-      isTextOrNull(metadata) && isTextOrNull(fileName)
-    ? { provider, name, field, metadata, fileName }
+      isTextOrNull(metadata) && isTextOrNull(fileName) && isTextOrNull(type)
+    ? { provider, name, field, metadata, fileName, direct: Array.isArray(announced) ? { type } : null }
     : null
 }
 

@@ -8,14 +8,14 @@ import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
+import { maxExpandCharacters, maxExpandDepth, maxRelations } from "../read/expand.ts"
 import {
   defaultPageSize,
   delimiters,
   formulaModes,
   maxBodyFilter,
   maxPageSize,
-  maxQueryFilter,
-  maxRelations
+  maxQueryFilter
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
@@ -92,23 +92,45 @@ const orderText = (subject: Subject): string | null => {
   return names === "" ? null : `Names separated by commas, each with \` desc\` if wanted (AIP-132). Fields: ${names}.`
 }
 
-const maxExpandDepth = 2
+const listedDepth = 2
 
-/** Paths that `expand` takes: relations, and relations of their targets. */
-const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDepth): readonly string[] =>
+/** The shortest of the paths that `expand` takes: relations, and relations of their targets. There are too many to list all. */
+const expandPaths = (subject: Subject, subjects: Subjects, depth = listedDepth): readonly string[] =>
   subject.relations.flatMap((relation) => {
     const target = subjects.get(relation.target)
     const below = target === undefined || depth === 1 ? [] : expandPaths(target, subjects, depth - 1)
     return [relation.name, ...below.map((path) => `${relation.name}.${path}`)]
   })
 
-const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
+export const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
 
-/** The names that `expand` takes, or null when there are none. */
+/** The relations that `expand` names, or null when there are none. */
 export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
   const maker = subject.maker === null ? [] : [subject.maker.name]
   const paths = [...new Set([...expandPaths(subject, subjects), ...maker])]
   return paths.length === 0 ? null : { type: "string", enum: paths }
+}
+
+const shapes = "`fields`, `filter` and `order_by` as quoted texts, `page_size`, `count`, `depth`"
+
+/** The elements of `expand`: a relation that the document lists, or a path with shapes. */
+const expandSchema = (subject: Subject): Doc => ({
+  anyOf: [ref("schemas", `${name(subject)}.Relation`), {
+    type: "string",
+    description: `A path of up to ${maxExpandDepth} relations. Each may have a shape: ${shapes}.`,
+    maxLength: maxExpandCharacters,
+    pattern: "[.(]"
+  }]
+})
+
+/** A name of `fields`: a field, or a path to one of a related record. */
+const fieldSchema = (subject: Subject): Doc => {
+  const field = ref("schemas", `${name(subject)}.Field`)
+  return subject.relations.length === 0
+    ? field
+    : {
+      anyOf: [field, { type: "string", description: "A field of a related record.", pattern: "^[^,.]+(\\.[^,.]+)+$" }]
+    }
 }
 
 /** What the reading routes take, each as description and schema. A parameter that this caller has no use for is absent. */
@@ -123,13 +145,18 @@ const readInputs = (subject: Subject, filterLimit: number) => {
     ...(subject.access.restricted.fields.length === 0 ? {} : {
       fields: {
         description: "Fields of the answer; all when left out.",
-        schema: names(ref("schemas", `${name(subject)}.Field`))
+        schema: names(fieldSchema(subject))
       }
     }),
     ...(subject.relations.length === 0 && subject.maker === null ? {} : {
       expand: {
         description: "Relations to follow; their records stand in `expand`.",
-        schema: names(ref("schemas", `${name(subject)}.Relation`), { maxItems: maxRelations })
+        schema: names(
+          subject.relations.length === 0
+            ? ref("schemas", `${name(subject)}.Relation`)
+            : expandSchema(subject),
+          { maxItems: maxRelations }
+        )
       }
     })
   } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }
@@ -151,8 +178,12 @@ export const searchSchema = (subject: Subject): Doc => {
   )
 }
 
+/** Fields that an aggregate takes. */
+export const aggregable = ({ access }: Subject, accepts: (field: Field) => string | null): readonly Field[] =>
+  access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+
 /** A list in a query is one text with commas. */
-const commaList = { style: "form", explode: false }
+export const commaList = { style: "form", explode: false }
 
 const key = ({ access: { model, restricted } }: Subject): Doc => {
   const readable = model.key.every((field) => restricted.byName.has(field.name))
@@ -162,6 +193,18 @@ const key = ({ access: { model, restricted } }: Subject): Doc => {
     ? { type: "string", ...(readable ? { examples: [exampleText(model.key[0]!)] } : {}) }
     : { type: "array", items: { type: "string" }, minItems: model.key.length, maxItems: model.key.length }
   return { name: "key", in: "path", required: true, description: `The record's key${named}.`, schema }
+}
+
+/** The measures of `:series` and `:facets`. */
+const measureParameter = (subject: Subject): Doc => {
+  const numeric = aggregable(subject, histogrammable)
+  const measures = ["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))
+  return {
+    name: "measure",
+    in: "query",
+    description: "What each point or facet tells.",
+    schema: { type: "string", enum: ["count", ...measures], default: "count" }
+  }
 }
 
 /** The parameter components of one resource: `orders.filter`, `orders.key`, … */
@@ -174,6 +217,7 @@ export const resourceParameters = (subject: Subject): Doc => {
       components[`${name(subject)}.${input}`] = { name: input, in: "query", description, ...list, schema }
     }
   }
+  if (permissions.read) components[`${name(subject)}.measure`] = measureParameter(subject)
   if (permissions.read || permissions.update || permissions.delete) components[`${name(subject)}.key`] = key(subject)
   return components
 }
@@ -232,15 +276,10 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
     ...shared.filter((id) => id !== "show_deleted" || softDelete).map(parameter)
   ]
   const list = ref("responses", `${resource}.List`)
-  const aggregable = (accepts: (field: Field) => string | null) =>
-    access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
-  const faceted = aggregable(facetable)
-  const numeric = aggregable(histogrammable)
-  const moments = aggregable(timed)
-  const measures = [
-    "count",
-    ...["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))
-  ]
+  const faceted = aggregable(subject, facetable)
+  const numeric = aggregable(subject, histogrammable)
+  const moments = aggregable(subject, timed)
+  const measure = parameter(`${resource}.measure`)
   const aggregate = (
     id: string,
     fields: readonly Field[],
@@ -310,16 +349,12 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
       })
     },
     ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
-      parameter("limit")
+      parameter("limit"),
+      measure
     ]),
     ...aggregate("series", moments, "Counts or measures over time", "A timestamp or date.", "Series", [
       ...["range", "from", "to", "granularity", "time_zone"].map(parameter),
-      {
-        name: "measure",
-        in: "query",
-        description: "What each point tells.",
-        schema: { type: "string", enum: measures, default: "count" }
-      }
+      measure
     ]),
     ...aggregate("histogram", numeric, "Counts in buckets of equal width", "A numeric field.", "Histogram", [
       parameter("buckets")
@@ -547,7 +582,8 @@ export const exportResponse: Doc = {
 /** Schemas and responses of the aggregates. */
 const facet = openObject({
   value: { description: "A value of the field, or null." },
-  count: ref("schemas", "RowCount")
+  count: ref("schemas", "RowCount"),
+  measure: { type: ["string", "null"], description: "The measure as exact text, when one was asked for." }
 }, [
   "value",
   "count"
@@ -560,11 +596,10 @@ const point = openObject({
 const bound: Doc = { type: ["number", "string"] }
 const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "RowCount") }, ["from", "to", "count"])
 const field: Doc = { type: "string" }
-
 export const aggregateResponses: Doc = {
   Facets: respond(
     "The most frequent values first.",
-    openObject({ field, facets: { type: "array", items: facet } }, ["field", "facets"]),
+    openObject({ field, measure: { type: "string" }, facets: { type: "array", items: facet } }, ["field", "facets"]),
     "X-Service-Warning"
   ),
   Series: respond(

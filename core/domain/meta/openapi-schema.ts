@@ -229,10 +229,18 @@ export { object as openObject }
 const entries = (fields: readonly Field[], schema: (field: Field) => Doc): Doc =>
   Object.fromEntries(fields.map((field) => [field.name, schema(field)]))
 
-const related = ({ many, target }: Relation): Doc =>
-  many
-    ? { type: "array", items: ref("schemas", target) }
-    : { anyOf: [ref("schemas", target), { type: "null" }] }
+/** The records of a relation: one or none, or all, a page or a count of several, as `expand` asks for them. */
+const related = ({ many, target }: Relation): Doc => {
+  if (!many) return { anyOf: [ref("schemas", target), { type: "null" }] }
+  const items = { type: "array", items: ref("schemas", target) }
+  return {
+    anyOf: [
+      items,
+      closedObject({ items, more: { type: "boolean" } }, ["items", "more"]),
+      closedObject({ count: { type: "integer", minimum: 0 } }, ["count"])
+    ]
+  }
+}
 
 /** A field of a version. The value fitted the bounds of its time, which may have been others. */
 const asKept = (field: Field): Field => {

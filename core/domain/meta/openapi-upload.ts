@@ -1,8 +1,8 @@
-/** Uploads in the OpenAPI document: of a whole file, and in pieces (tus 1.0). A resource has them where the caller may write one of its file fields. */
+/** Uploads in the OpenAPI document: of a whole file, in pieces (tus 1.0), and straight to a bucket. A resource has them where the caller may write one of its file fields. */
 
 import { maxMetadata, pieceType, tusVersion } from "../file/unfinished.ts"
 import { uploadAnswer, uploadContent } from "./openapi-file.ts"
-import { fieldParameter, headersOf, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import { fieldParameter, headersOf, jsonContent, operation, parameter, refusals, respond } from "./openapi-resource.ts"
 import type { Doc, Subject } from "./openapi-schema.ts"
 
 const text: Doc = { type: "string" }
@@ -24,6 +24,31 @@ const required = (one: Doc): Doc => ({ ...one, required: true })
 
 const sentVersion = header("Tus-Resumable", "The version of the protocol.", { type: "string", enum: [tusVersion] })
 
+const announcement: Doc = {
+  type: "object",
+  description: "With `direct=1`: the file that will be sent to the bucket.",
+  required: ["name", "size"],
+  additionalProperties: false,
+  properties: {
+    name: text,
+    type: { type: ["string", "null"], description: "Media type. The content is looked at first." },
+    size: { ...bytes, description: "Bytes of the file." }
+  }
+}
+
+const signed: Doc = {
+  type: "object",
+  description:
+    "With `direct=1`: the request that brings the file to the bucket. A POST of `Location` then confirms it.",
+  required: ["method", "url", "headers", "expires"],
+  properties: {
+    method: { type: "string", enum: ["PUT"] },
+    url: text,
+    headers: { type: "object", additionalProperties: text, description: "Headers that the request must have." },
+    expires: { type: "string", format: "date-time", description: "When the request is no longer taken." }
+  }
+}
+
 const address: Doc = {
   name: "upload",
   in: "path",
@@ -44,6 +69,13 @@ export const uploadPaths = (subject: Subject, collection: string): { readonly [p
     parameters: [
       fieldParameter(uploadable, "The file field that the upload is for."),
       { name: "name", in: "query", description: "The file's name.", schema: text },
+      {
+        name: "direct",
+        in: "query",
+        description:
+          "With it the request announces a file that goes straight to its bucket. A field whose files are in a folder refuses it.",
+        schema: { type: "string", enum: ["1"] }
+      },
       parameter("Idempotency-Key"),
       header(
         "Tus-Resumable",
@@ -60,8 +92,8 @@ export const uploadPaths = (subject: Subject, collection: string): { readonly [p
     responses: {
       "201": {
         ...respond(
-          "The file is stored, or an upload in pieces has begun.",
-          uploadAnswer,
+          "The file is stored, or an upload in pieces or to a bucket has begun.",
+          { oneOf: [uploadAnswer, signed] },
           "Idempotency-Replayed",
           "Location"
         ),
@@ -79,14 +111,25 @@ export const uploadPaths = (subject: Subject, collection: string): { readonly [p
     operation(subject, id, { rule, summary, parameters, responses })
   return {
     [`${collection}:upload`]: {
-      post: { ...whole, requestBody: { required: false, content: { ...uploadContent(uploadable), [pieceType]: {} } } }
+      post: {
+        ...whole,
+        requestBody: {
+          required: false,
+          content: { ...uploadContent(uploadable), [pieceType]: {}, ...jsonContent(announcement) }
+        }
+      }
     },
     [`${collection}:upload/{upload}`]: {
       parameters: [address],
-      get: each("upload_answer", "The ticket of an upload in pieces, once all has arrived", [], {
-        "200": respond("The file is stored.", uploadAnswer),
-        ...refusals(401, 403, 404, 409, 415, 507)
-      }),
+      get: each(
+        "upload_answer",
+        "The ticket of an upload in pieces, once all has arrived, or of one to a bucket, once it was confirmed",
+        [],
+        {
+          "200": respond("The file is stored.", uploadAnswer),
+          ...refusals(401, 403, 404, 409, 415, 507)
+        }
+      ),
       head: each("upload_state", "How much of an upload has arrived", [required(sentVersion)], {
         "200": plain("The upload goes on at `Upload-Offset`.", {
           "Upload-Offset": offset,
@@ -95,6 +138,10 @@ export const uploadPaths = (subject: Subject, collection: string): { readonly [p
           "Upload-Expires": expires
         }),
         ...refusals(401, 403, 404, 412)
+      }),
+      post: each("upload_confirm", "Confirm that a file is in its bucket; the answer has its ticket", [], {
+        "200": respond("The file is stored.", uploadAnswer),
+        ...refusals(401, 403, 404, 409, 415, 507)
       }),
       patch: {
         ...each("upload_piece", "Send a piece of a file; the last one ends the upload", [

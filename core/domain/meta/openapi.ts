@@ -10,6 +10,7 @@ import { type ApiFunction, type Functions, mayCall } from "../function/declarati
 import type { Hooks } from "../hook/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
+import { groupParameters, groupPaths, groupResponses, groupSchemas } from "./openapi-aggregate.ts"
 import { eventPaths } from "./openapi-events.ts"
 import type { OpenForm } from "./openapi-form.ts"
 import {
@@ -175,11 +176,12 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     hooks: request.hooks ?? new Map()
   })
   const paths: { [path: string]: Json } = {}
-  const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }
+  const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery, ...groupParameters }
   const schemas: { [name: string]: Json } = { ...system.schemas, ...taskSchemas }
   const responses: { [name: string]: Json } = {
     ...system.responses,
     ...aggregateResponses,
+    ...groupResponses,
     ...taskResponses,
     Export: exportResponse
   }
@@ -188,12 +190,13 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     Object.assign(
       paths,
       resourcePaths(subject, collection),
+      groupPaths(subject, collection),
       uploadPaths(subject, collection),
       eventPaths(subject, collection, request.webhooks === true)
     )
     if (request.tasks === true) Object.assign(paths, transferPaths(subject, collection))
     Object.assign(parameters, resourceParameters(subject))
-    Object.assign(schemas, resourceSchemas(subject, subjects), {
+    Object.assign(schemas, resourceSchemas(subject, subjects), groupSchemas(subject), {
       [`${name}.Search`]: searchSchema(subject),
       [`${name}.Relation`]: relationSchema(subject, subjects)
     })

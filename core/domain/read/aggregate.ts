@@ -384,14 +384,24 @@ export const seriesJson = (
   return `{"field":${JSON.stringify(field.name)},"granularity":"${granularity}","time_zone":${
     JSON.stringify(timeZone)
   },` +
-    (measure.of === "count" ? "" : `"measure":${JSON.stringify(`${measure.of}:${measure.field.name}`)},`) +
+    measureMember(measure) +
     `"points":[${items.join(",")}]}`
 }
 
-export const facetsJson = (field: Field, rows: readonly Row[]): string =>
-  `{"field":${JSON.stringify(field.name)},"facets":[${
-    rows.map(([value, count]) => `{"value":${jsonFromCell(field, value ?? null)},"count":${count}}`).join(",")
-  }]}`
+/** `{ field, facets: [{ value, count }] }`; with a measure the answer names it, and each facet has it as exact text, or null without a value. */
+export const facetsJson = (field: Field, rows: readonly Row[], measure: Measure = { of: "count" }): string => {
+  const measured = measure.of === "count"
+    ? () => ""
+    : (cell: Cell) => `,"measure":${cell === null ? "null" : JSON.stringify(cell)}`
+  const facets = rows.map(([value, count, cell]) =>
+    `{"value":${jsonFromCell(field, value ?? null)},"count":${count}${measured(cell ?? null)}}`
+  )
+  return `{"field":${JSON.stringify(field.name)},${measureMember(measure)}"facets":[${facets.join(",")}]}`
+}
+
+/** The member that names a measure other than the number of rows. */
+const measureMember = (measure: Measure): string =>
+  measure.of === "count" ? "" : `"measure":${JSON.stringify(`${measure.of}:${measure.field.name}`)},`
 
 /** Exact decimal texts scaled to integers, so that bucket bounds are exact. */
 const scaled = (text: string, scale: number): bigint => {

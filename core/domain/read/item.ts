@@ -127,6 +127,15 @@ export interface WrittenItem {
   readonly etag: string
 }
 
+const etagEnd = /,?"etag":"\\"[^"\\]*\\""$/
+
+/** An item without permissions, for a file: without its ETag. */
+export const untagged = (open: string): string => open.replace(etagEnd, "")
+
+/** An item with what it relates to, as the members of an object; null: with nothing. */
+export const itemWith = (open: string, related: string | null): string =>
+  related === null ? `${open}}` : `${open}${open === "{" ? "" : ","}"expand":${related}}`
+
 export type ItemWriter = (row: Row, bindings: Bindings) => WrittenItem
 
 /**

@@ -49,6 +49,26 @@ export interface PagePlan {
   readonly within?: number
 }
 
+/**
+ * The rows that belong to each of several values: those whose field `to` equals it. Values are cells of a field of the same kind, each once.
+ *
+ * `each`: the first `shape.limit` rows of each value, in the shape's order; rows of one value come in order, values in any. The cells of a row are
+ * followed by its value's place among `keys` · `counts`: rows `[place, count]`, one a value · `tree`: rows whose `to` equals a value are on level 1, and
+ * those whose `to` equals the field `from` of a row on one level are on the next, down to `depth`. Rows come by levels, then in the shape's order, at
+ * most `shape.limit` of all; where there are more, they may be any of them. The cells of a row are followed by what it belongs to (the place of a value on level 1, else the cell of `from`) and
+ * its level. A row that is met on several levels, or below several cells, comes once for each.
+ */
+export interface RelatedPlan {
+  readonly shape: PageShape
+  readonly to: Field
+  readonly keys: readonly string[]
+  readonly how:
+    | { readonly of: "each" }
+    | { readonly of: "counts" }
+    | { readonly of: "tree"; readonly from: Field; readonly depth: number }
+  readonly bindings: Bindings
+}
+
 /** Counts rows that pass. Stops at `cap` when given; the answer is then `cap`. */
 export interface CountPlan {
   readonly model: Model
@@ -59,15 +79,20 @@ export interface CountPlan {
   readonly within?: number
 }
 
-/** `GET :facets`: the most frequent values first, then by value; null is a value. Rows: `[value, count]`. */
+/**
+ * `GET :facets`: the most frequent values first, then by value; null is a value. Rows: `[value, count]`. With a measure they are `[value, count,
+ * measure]`, the largest measure first and values without one last.
+ */
 export interface FacetsPlan {
   readonly of: "facets"
   readonly model: Model
   readonly field: Field
   readonly where: FilterTree
   readonly limit: number
+  readonly measure?: Measure
   readonly bindings: Bindings
 }
+
 export type Measure =
   | { readonly of: "count" }
   | { readonly of: "sum" | "avg" | "min" | "max"; readonly field: Field }
@@ -106,4 +131,50 @@ export interface HistogramPlan {
   readonly bindings: Bindings
 }
 
-export type AggregatePlan = FacetsPlan | SeriesPlan | HistogramPlan
+/** What rows are grouped by: the value of a field, or the bucket of time that the value falls into, as those of `:series`. */
+export interface GroupKey {
+  readonly field: Field
+  /** Null: the value itself. */
+  readonly granularity: Granularity | null
+}
+
+/**
+ * What is told of a group. Nulls do not count, but for `count`. Sums are exact. An average is rounded half away from zero, to 16 digits after the
+ * point, or as many more as 16 significant digits or the values need; zeros at its end are left out. `median` and `p95` are values of the column: the first one that at least half, or
+ * 95 %, of the values do not exceed (`percentile_disc`).
+ */
+export type GroupMeasure =
+  | { readonly of: "count" }
+  | { readonly of: "count_distinct" | "sum" | "avg" | "min" | "max" | "median" | "p95"; readonly field: Field }
+
+/** The part of an `:aggregate` that depends neither on rows nor on the instant. The same question is the same object. */
+export interface GroupsQuestion {
+  readonly keys: readonly GroupKey[]
+  readonly measures: readonly GroupMeasure[]
+  /**
+   * The answer's columns as fields, `columns[i].index === i`: the keys, then the measures. Their `column` is a name of the statement's own. `having`
+   * and `order` speak of them.
+   */
+  readonly columns: readonly Field[]
+  readonly having: FilterTree
+  /** Total: all keys are in it. */
+  readonly order: readonly SortKey[]
+  /** IANA time zone name as `checkTimeZone` gives it. */
+  readonly timeZone: string
+}
+
+/**
+ * `:aggregate`: rows are the cells of `question.columns`. Null is a value of a key. A bucket is its first instant; null where there is no time, or
+ * one outside of the years 0001 to 9999. Without keys there is one group, also of no rows.
+ */
+export interface GroupsPlan {
+  readonly of: "groups"
+  readonly model: Model
+  readonly question: GroupsQuestion
+  readonly where: FilterTree
+  /** Most groups to return. Ask for one more than are shown to learn whether there are more. */
+  readonly limit: number
+  readonly bindings: Bindings
+}
+
+export type AggregatePlan = FacetsPlan | SeriesPlan | HistogramPlan | GroupsPlan

@@ -11,12 +11,17 @@ import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { isOnePath, namesIn, noSteps, readExpand } from "./expand.ts"
+import type { Steps } from "./expand.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
 /** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (docs/reference/filter.md#limits). */
 export const maxQueryFilter = 10_000
 export const maxBodyFilter = maxCharacters
+/** Groups of an `:aggregate` that are given without a limit, and at most. */
+export const defaultGroups = 50
+export const maxGroups = 1_000
 /** Most relations that `expand` names. */
 export const maxRelations = 10
 
@@ -26,11 +31,12 @@ export interface ListRequest {
   readonly orderBy: string
   readonly pageSize: number
   readonly pageToken: string
-  /** Names asked for, or null: all readable fields. */
+  /** Names asked for and paths through relations, or null: all readable fields. */
   readonly fields: readonly string[] | null
   readonly exactCount: boolean
   readonly showDeleted: boolean
-  readonly expand: readonly string[]
+  /** The relations to follow, those on the paths of `fields` included. */
+  readonly expand: Steps
   /** `:seek` only: the 0-based row number. */
   readonly position: string
 }
@@ -56,13 +62,27 @@ export interface ExportRequest {
 export interface GetRequest {
   readonly fields: readonly string[] | null
   readonly showDeleted: boolean
-  readonly expand: readonly string[]
+  /** The relations to follow, those on the paths of `fields` included. */
+  readonly expand: Steps
 }
 
 /** Parameters of `:facets`. */
 export interface FacetsRequest {
   readonly field: string
   readonly filter: string
+  readonly limit: number
+  readonly measure: string
+  readonly showDeleted: boolean
+}
+
+/** Parameters of `:aggregate`; texts that are not given are empty. */
+export interface GroupsRequest {
+  readonly groupBy: readonly string[]
+  readonly measures: readonly string[]
+  readonly filter: string
+  readonly having: string
+  readonly orderBy: string
+  readonly timeZone: string
   readonly limit: number
   readonly showDeleted: boolean
 }
@@ -156,16 +176,27 @@ class Parameters {
   names(name: string): readonly string[] | null {
     const text = this.values.get(name)
     if (text === undefined || text.trim() === "") return null
-    const names = [...new Set(text.split(",").map((part) => part.trim()))]
-    if (names.includes("")) this.refuse(name, "The parameter must be a comma-separated list of names.")
-    if (names.length > 200) this.refuse(name, "The parameter names too many fields (200 at most).")
+    const names = namesIn(text)
+    if (names === null) this.refuse(name, "The parameter must be a comma-separated list of names.")
+    else if (names.length > 200) this.refuse(name, "The parameter names too many fields (200 at most).")
     return names
   }
 
-  filter(limit: number): string {
-    const filter = this.text("filter")
+  /** `expand`, and the paths among the names of `fields`. */
+  steps(fields: readonly string[] | null): Steps {
+    const text = this.text("expand")
+    if (text === "" && fields === null) return noSteps
+    const read = readExpand(text, fields ?? [])
+    if (Result.isSuccess(read)) return read.success
+    this.errors.push(read.failure)
+    return noSteps
+  }
+
+  /** A filter, or a text in the same language under another name. `body`: where longer ones fit. */
+  filter(limit: number, name = "filter", body = ":search"): string {
+    const filter = this.text(name)
     const start = pastCharacters(filter, limit)
-    if (start !== null) this.tooLong = filterTooLong(filter, start, limit)
+    if (start !== null) this.tooLong ??= filterTooLong(name, filter, start, limit, body)
     return filter
   }
 
@@ -180,13 +211,13 @@ class Parameters {
   }
 }
 
-const filterTooLong = (filter: string, start: number, limit: number): Problem => {
+const filterTooLong = (parameter: string, filter: string, start: number, limit: number, body: string): Problem => {
   const message = `The filter has ${codePointCount(filter)} characters; ${limit} are allowed here.`
   const hint = limit === maxQueryFilter
-    ? `Send it in the body of a POST to :search (up to ${maxBodyFilter}).`
+    ? `Send it in the body of a POST to ${body} (up to ${maxBodyFilter}).`
     : "Shorten the filter."
   return problem("invalid-filter", message, {
-    parameter: "filter",
+    parameter,
     errors: [{ code: "limit", message, hint, span: { start, end: filter.length } }]
   })
 }
@@ -197,15 +228,16 @@ const readList = (parameters: Parameters, filterLimit: number): Result.Result<Li
   const filter = parameters.filter(filterLimit)
   const count = parameters.values.get("count")
   if (count !== undefined && count !== "exact") parameters.refuse("count", "The parameter must be exact.")
+  const fields = parameters.names("fields")
   return parameters.done({
     filter,
     orderBy: parameters.text("order_by"),
     pageSize: parameters.integer("page_size", defaultPageSize, 0, maxPageSize),
     pageToken: parameters.text("page_token"),
-    fields: parameters.names("fields"),
+    fields,
     exactCount: count === "exact",
     showDeleted: parameters.boolean("show_deleted"),
-    expand: parameters.names("expand") ?? [],
+    expand: parameters.steps(fields),
     position: ""
   })
 }
@@ -213,16 +245,31 @@ const readList = (parameters: Parameters, filterLimit: number): Result.Result<Li
 export const listRequest = (query: Pairs): Result.Result<ListRequest, Problem> =>
   readList(new Parameters(query, listNames), maxQueryFilter)
 
-/** What each member of a `:search` body is. */
-const memberTypes: { readonly [name: string]: string } = {
+/** Members of a body that are no texts: what each of them is. */
+type MemberTypes = { readonly [name: string]: "a number" | "true or false" | "a list of names" }
+
+const searchTypes: MemberTypes = {
   page_size: "a number",
   show_deleted: "true or false",
   fields: "a list of names",
   expand: "a list of names"
 }
 
-/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (docs/reference/reads.md#lists). */
-export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> => {
+/** What is wrong with an element of a list of names, which is read by itself: no text of one may end in the next. */
+const elementError = (parameter: string, text: string): ProblemError | null => {
+  if (text.trim() === "") return { parameter, message: "A name is empty." }
+  const shaped = parameter === "expand" && text.includes("(")
+  const read = shaped ? readExpand(text, []) : null
+  if (read !== null && Result.isFailure(read)) return read.failure
+  return (shaped ? isOnePath(text) : !text.includes(",")) ? null : { parameter, message: "A name has no comma." }
+}
+
+/** The parameters of a body: the members of a JSON object. */
+const bodyParameters = (
+  body: Json,
+  names: readonly string[],
+  types: MemberTypes
+): Result.Result<Parameters, Problem> => {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
     return Result.fail(problem("invalid-parameter", "The body must be a JSON object.", {
       errors: [{ parameter: "", message: "The body must be a JSON object." }]
@@ -231,22 +278,30 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
   const pairs: Array<readonly [string, string]> = []
   const wrong: ProblemError[] = []
   for (const [name, value] of Object.entries(body)) {
-    if (value === null && listNames.includes(name)) continue
-    if (Array.isArray(value) && (name === "fields" || name === "expand") && value.every((v) => typeof v === "string")) {
-      if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
-      else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })
-      pairs.push([name, value.join(",")])
-    } else if (typeof value === "string" && !Object.hasOwn(memberTypes, name)) pairs.push([name, value])
-    else if (typeof value === "number" && name === "page_size") pairs.push([name, plainText(value)])
-    else if (typeof value === "boolean" && name === "show_deleted") pairs.push([name, String(value)])
-    else if (listNames.includes(name)) {
-      wrong.push({ parameter: name, message: `The member must be ${memberTypes[name] ?? "a text"}.` })
+    if (value === null && names.includes(name)) continue
+    const type = Object.hasOwn(types, name) ? types[name] : undefined
+    if (Array.isArray(value) && type === "a list of names" && value.every((v) => typeof v === "string")) {
+      const listed = (value as readonly string[]).flatMap((text) => elementError(name, text) ?? [])
+      if (listed.length > 0) wrong.push(listed[0]!)
+      else pairs.push([name, value.join(",")])
+    } else if (typeof value === "string" && type === undefined) pairs.push([name, value])
+    else if (typeof value === "number" && type === "a number") pairs.push([name, plainText(value)])
+    else if (typeof value === "boolean" && type === "true or false") pairs.push([name, String(value)])
+    else if (names.includes(name)) {
+      wrong.push({ parameter: name, message: `The member must be ${type ?? "a text"}.` })
     } else pairs.push([name, ""])
   }
-  const parameters = new Parameters(pairs, listNames)
+  const parameters = new Parameters(pairs, names)
   parameters.errors.push(...wrong)
-  return readList(parameters, maxBodyFilter)
+  return Result.succeed(parameters)
 }
+
+/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (docs/reference/reads.md#lists). */
+export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =>
+  Result.flatMap(
+    bodyParameters(body, listNames, searchTypes),
+    (parameters) => readList(parameters, maxBodyFilter)
+  )
 
 export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> => {
   const parameters = new Parameters(query, [
@@ -302,24 +357,60 @@ export const exportRequest = (query: Pairs): Result.Result<ExportRequest, Proble
 export const getRequest = (query: Pairs): Result.Result<GetRequest, Problem> => {
   if (query.length === 0) return Result.succeed(plainGet)
   const parameters = new Parameters(query, ["fields", "show_deleted", "expand"])
+  const fields = parameters.names("fields")
   return parameters.done({
-    fields: parameters.names("fields"),
+    fields,
     showDeleted: parameters.boolean("show_deleted"),
-    expand: parameters.names("expand") ?? []
+    expand: parameters.steps(fields)
   })
 }
 
-const plainGet: GetRequest = { fields: null, showDeleted: false, expand: [] }
+const plainGet: GetRequest = { fields: null, showDeleted: false, expand: noSteps }
 
 export const facetsRequest = (query: Pairs): Result.Result<FacetsRequest, Problem> => {
-  const parameters = new Parameters(query, ["field", "filter", "limit", "show_deleted"])
+  const parameters = new Parameters(query, ["field", "filter", "limit", "measure", "show_deleted"])
   return parameters.done({
     field: parameters.required("field"),
     filter: parameters.filter(maxQueryFilter),
     limit: parameters.integer("limit", 50, 0, 500),
+    measure: parameters.values.get("measure") ?? "count",
     showDeleted: parameters.boolean("show_deleted")
   })
 }
+
+const groupNames = ["group_by", "measures", "filter", "having", "order_by", "time_zone", "limit", "show_deleted"]
+
+const groupTypes: MemberTypes = {
+  group_by: "a list of names",
+  measures: "a list of names",
+  limit: "a number",
+  show_deleted: "true or false"
+}
+
+const readGroups = (parameters: Parameters, filterLimit: number): Result.Result<GroupsRequest, Problem> => {
+  const body = ":aggregate"
+  return parameters.done({
+    groupBy: parameters.names("group_by") ?? [],
+    measures: parameters.names("measures") ?? ["count"],
+    filter: parameters.filter(filterLimit, "filter", body),
+    having: parameters.filter(filterLimit, "having", body),
+    orderBy: parameters.text("order_by"),
+    timeZone: parameters.values.get("time_zone") ?? "UTC",
+    limit: parameters.integer("limit", defaultGroups, 0, maxGroups),
+    showDeleted: parameters.boolean("show_deleted")
+  })
+}
+
+/** An `:aggregate` in a query string. */
+export const groupsRequest = (query: Pairs): Result.Result<GroupsRequest, Problem> =>
+  readGroups(new Parameters(query, groupNames), maxQueryFilter)
+
+/** The same in a body, where longer filters fit: `group_by` and `measures` are arrays. */
+export const groupsBodyRequest = (body: Json): Result.Result<GroupsRequest, Problem> =>
+  Result.flatMap(
+    bodyParameters(body, groupNames, groupTypes),
+    (parameters) => readGroups(parameters, maxBodyFilter)
+  )
 
 /** `?dry_run=true` or `?validate_only=true` of a write (AIP-163). */
 export const dryRunRequest = (query: Pairs): Result.Result<boolean, Problem> => {

@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath === null)("several files in one field", () => {
       await page.unroute(/\/api\/v1\/houses\/1(?:\?|$)/)
       await page.keyboard.press("Control+s")
       await expect.poll(() => stored("1")).toEqual(["c.png", "a.png"])
-      expect(await box(page).getByText("PNG · 105 byte").count()).toBe(2)
+      expect(await box(page).getByText("PNG · 105 bytes").count()).toBe(2)
     })
   })
 

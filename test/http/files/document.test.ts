@@ -112,6 +112,35 @@ describe("a provider with links", () => {
         expect(answer.status).toBe(302)
         described(await documentOf(stage(), admin), download, "get", answer)
       })
+
+      it("says what direct uploads answer", async () => {
+        const doc = await documentOf(stage(), ann)
+        const { service, storages: { private: storage } } = stage()
+        const collection = "/api/v1/papers:upload"
+        const each = `${collection}/{upload}`
+        const begin = (size: number) =>
+          service.call(ann, "POST", `${collection}?field=invoice&direct=1`, { body: { name: "a.pdf", size } })
+        const announced = await begin(pdf().length)
+        const location = announced.headers.get("location")!
+        const early = await service.call(ann, "POST", location)
+        const object = new URL(announced.json["url"] as unknown as string).pathname.slice(1)
+        storage.files.set(object, { bytes: pdf(), modified: 0 })
+        const answers: ReadonlyArray<readonly [path: string, method: string, status: number, answer: Answer]> = [
+          [collection, "post", 201, announced],
+          [collection, "post", 413, await begin(1e9)],
+          [collection, "post", 400, await begin(-1)],
+          [each, "post", 409, early],
+          [each, "get", 409, await service.get(ann, location)],
+          [each, "post", 200, await service.call(ann, "POST", location)],
+          [each, "get", 200, await service.get(ann, location)],
+          [each, "post", 404, await service.call(admin, "POST", location)],
+          [each, "post", 401, await service.call(null, "POST", location)]
+        ]
+        for (const [path, method, status, answer] of answers) {
+          expect([method, answer.status]).toEqual([method, status])
+          described(doc, path, method, answer)
+        }
+      })
     },
     ["fake"],
     true

@@ -1,4 +1,5 @@
 // Uploads in pieces: the protocol tus 1.0 with every status, and the file that becomes of them.
+import * as Effect from "effect/Effect"
 import { describe, expect, it, vi } from "vitest"
 import { fakeImage } from "../../fakes/images.ts"
 import type { Answer, Answered } from "../../support/composed.ts"
@@ -223,7 +224,7 @@ onStage("uploads in pieces", (stage) => {
       })
       expect(without.status).toBe(412)
       expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe(
-        "GET, HEAD, PATCH, DELETE, OPTIONS"
+        "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
       )
       expect((await ending(stage(), ann, location)).status).toBe(204)
       expect((await ending(stage(), ann, location)).status).toBe(404)
@@ -346,6 +347,90 @@ onStage("uploads in pieces", (stage) => {
     await cleanup(stage())
   })
 
+  describe("begun again with the same idempotency key", () => {
+    const key = (of: string) => ({ "idempotency-key": of })
+    const uploads = (): number => temporary(stage().storages.small).length
+    const all = async (headers: { readonly [name: string]: string }, caller = ann, length = 100, field = "bins.blob") =>
+      begun(stage(), caller, field, length, headers)
+
+    it("are the same upload, and count once", async () => {
+      const before = uploads()
+      const first = await all(key("a"))
+      const answers = await Promise.all(Array.from({ length: 5 }, () => all(key("a"))))
+      expect(uploads()).toBe(before + 1)
+      await piece(stage(), ann, first, 0, "x".repeat(40))
+      for (const each of [...answers, await all(key("a"))]) expect(await offsetOf(stage(), ann, each)).toBe(40)
+      // Two more have room beside it.
+      const others = [await all(key("b")), await all(metadata({ filename: "b" }), ann, 100)]
+      expect(uploads()).toBe(before + 3)
+      for (const each of [first, ...others]) expect((await ending(stage(), ann, each)).status).toBe(204)
+      expect(uploads()).toBe(before)
+    })
+
+    it("are one where they are begun at once", async () => {
+      const before = uploads()
+      const answers = await Promise.all(
+        Array.from({ length: 3 }, () => announce(stage(), ann, "bins.blob", 50, key("c")))
+      )
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
+      expect(uploads()).toBe(before + 1)
+      await ending(stage(), ann, answers[0]!.headers.get("location")!)
+      expect(uploads()).toBe(before)
+    })
+
+    it("are others where the request is another, or somebody else's, or the first one is over", async () => {
+      const before = uploads()
+      const places = [
+        await all(key("d"), ann, 10),
+        await all(key("d"), ann, 11),
+        await all(key("d"), bob, 10)
+      ]
+      expect(uploads()).toBe(before + 3)
+      for (const [i, each] of places.entries()) await ending(stage(), i === 2 ? bob : ann, each)
+      const first = await all(key("d"), ann, 10)
+      await piece(stage(), ann, first, 0, "0123456789")
+      const again = await all(key("d"), ann, 10)
+      expect(await offsetOf(stage(), ann, again)).toBe(0)
+      await piece(stage(), ann, again, 0, "9876543210")
+      const { small } = stage().storages
+      expect(held(small).map((path) => Buffer.from(small.files.get(path)!.bytes).toString()).sort()).toEqual([
+        "0123456789",
+        "9876543210"
+      ])
+      for (const each of [first, again]) await ending(stage(), ann, each)
+      stage().clock.now += 26 * 3_600_000
+      await cleanup(stage())
+    })
+
+    it("are begun beyond the limit of a person, too: nothing is begun", async () => {
+      const first = await begun(stage(), bob, "papers.invoice", 10, key("e"))
+      for (let i = 1; i < 50; i++) await begun(stage(), bob, "papers.invoice", 10)
+      expect((await announce(stage(), bob, "papers.invoice", 10)).status).toBe(429)
+      expect((await announce(stage(), bob, "papers.invoice", 10, key("f"))).status).toBe(429)
+      const again = await begun(stage(), bob, "papers.invoice", 10, key("e"))
+      await piece(stage(), bob, first, 0, "%PDF-")
+      expect(await offsetOf(stage(), bob, again)).toBe(5)
+      stage().clock.now += 26 * 3_600_000
+      await cleanup(stage())
+    })
+
+    it("say what has come of a first piece", async () => {
+      const headers = { ...key("g"), ...pieceType }
+      const first = await announce(stage(), ann, "papers.scan", 10, headers, "01234")
+      const again = await announce(stage(), ann, "papers.scan", 10, headers, "01234")
+      expect([first, again].map((each) => [each.status, each.headers.get("upload-offset")])).toEqual([
+        [201, "5"],
+        [201, "5"]
+      ])
+      await piece(stage(), ann, again.headers.get("location")!, 5, "56789")
+      expect((await stage().service.get(ann, first.headers.get("location")!)).json["file"]).toMatchObject({ size: 10 })
+    })
+
+    it("are refused with a key that is none", async () => {
+      expect(slugOf(await announce(stage(), ann, "bins.blob", 5, key("ü")))).toEqual(refused(400, "invalid-parameter"))
+    })
+  })
+
   it("keep what came before a line broke, and go on from there", async () => {
     const body = new Uint8Array(200_000).fill(120)
     const location = await begun(stage(), ann, "papers.scan", body.length, metadata({ filename: "a.txt" }))
@@ -466,10 +551,12 @@ onStage("uploads in pieces", (stage) => {
     const { json } = await stage().service.get(ann, location)
     const record = await create(stage(), ann, "papers", { title: "x", owner_id: "ann", scan: json["value"] })
     const [path, begunRecord] = earlier!
-    const done = archive.files.get(path)!
+    const donePath = `${path}-done`
+    const done = archive.files.get(donePath)!
+    archive.files.delete(donePath)
     archive.files.set(path, begunRecord)
     behaviour.run = () => {
-      archive.files.set(path, done)
+      archive.files.set(donePath, done)
       throw new Error("broken")
     }
     expect((await stage().service.get(ann, location)).status).toBe(500)
@@ -477,6 +564,33 @@ onStage("uploads in pieces", (stage) => {
     expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
     expect((await stage().service.get(null, record["scan"]!["url"] as unknown as string)).text).toBe("text")
     expect((await stage().service.get(ann, location)).json["file"]).toEqual(json["file"])
+  })
+
+  it("keep their answer where an earlier record reaches the storage late", async () => {
+    const image = new Uint8Array(fakeImage("png", { width: 300, height: 200 }))
+    const { public: storage } = stage().storages
+    const { put } = storage.service
+    const records: Array<readonly [path: string, kept: { readonly bytes: Uint8Array; readonly modified: number }]> = []
+    Object.assign(storage.service, {
+      put: (...args: Parameters<typeof put>) =>
+        Effect.tap(put(...args), () =>
+          Effect.sync(() => {
+            if (args[0].startsWith(".tmp/~")) records.push([args[0], storage.files.get(args[0])!])
+          }))
+    })
+    // What came is replaced by another image, so only the last record leads to a file.
+    const location = await begun(stage(), ann, "products.logo", image.length)
+    expect((await piece(stage(), ann, location, 0, image)).status).toBe(204)
+    Object.assign(storage.service, { put })
+    const { json } = await stage().service.get(ann, location)
+    expect(records).toHaveLength(3)
+    for (const [path, kept] of records.slice(0, -1)) {
+      storage.files.set(path, kept)
+      const again = await stage().service.get(ann, location)
+      expect([again.status, again.json["file"]]).toEqual([200, json["file"]])
+    }
+    expect((await ending(stage(), ann, location)).status).toBe(204)
+    expect((await stage().service.get(ann, location)).status).toBe(404)
   })
 
   it("end where the storage broke off when the file was visible, with a part of the upload left", async () => {

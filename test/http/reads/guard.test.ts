@@ -50,6 +50,7 @@ describe("scan guard", () => {
     ["samples:seek", { position: 12_000 }],
     ["samples:facets", { field: "bucket", filter: "ranked < 100" }],
     ["samples:histogram", { field: "ranked", filter: "ranked < 100" }],
+    ["samples:aggregate", { group_by: "bucket", measures: "count,p95(ranked)", filter: "ranked < 100" }],
     // Small tables may be scanned.
     ["orders", { filter: "note:nothing", order_by: "note desc", count: "exact" }],
     ["orders:facets", { field: "note" }]
@@ -76,7 +77,14 @@ describe("scan guard", () => {
       { field: "bucket", filter: "zq_weight = 1" },
       "create index on shop.samples (zq_weight, bucket)"
     ],
-    ["samples:histogram", { field: "bucket" }, orRaise.aggregate]
+    ["samples:histogram", { field: "bucket" }, orRaise.aggregate],
+    ["samples:aggregate", { group_by: "bucket", having: "count < 0" }, orRaise.aggregate],
+    ["samples:aggregate", { measures: "sum(ranked)", limit: 1 }, orRaise.aggregate],
+    [
+      "samples:aggregate",
+      { group_by: "bucket", measures: "sum(ranked)", filter: "zq_weight = 99" },
+      "create index on shop.samples (zq_weight, bucket, ranked)"
+    ]
   ])("refuses %s %j", async (path, query, advice) => {
     expectExpensive(await ask(path, query), path, advice)
   })
@@ -302,6 +310,12 @@ on("postgres", "warnings of the scan guard", () => oddNames, (use) => {
     expect(warningOf(await use().get(admin, at("stations", { expand: "readings" })))).toBe(related)
     expect(warningOf(await use().get(admin, at("stations:seek", { position: 0, expand: "readings" })))).toBe(related)
     expect(warningOf(await use().get(admin, at("stations/1", { expand: "readings" })))).toBe(related)
+    expect(warningOf(await use().get(admin, at("stations", { expand: "readings(page_size: 2)" })))).toBe(related)
+    expect(warningOf(await use().get(admin, at("stations", { expand: "readings(page_size: 2, order_by: \"heat\")" }))))
+      .toBe(`expensive-query; create index on readings (${oddColumn}, heat, id)`)
+    expect(warningOf(await use().get(admin, at("stations", { expand: "readings(count)" }))))
+      .toBe(`expensive-query; create index on readings (${oddColumn})`)
+    expect(warningOf(await use().get(admin, at("stations", { expand: "spares(page_size: 2)" })))).toBeNull()
     expect(warningOf(await use().get(admin, at("stations/1")))).toBeNull()
     expect(warningOf(await use().get(admin, at("readings", { page_size: 1, expand: "station" })))).toBeNull()
   })

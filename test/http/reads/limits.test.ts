@@ -127,8 +127,13 @@ onBoth("answers", () => archive, (use) => {
     await refused(at("papers", { filter: "kind = escaped" }), "Ask for fewer fields.")
     await refused("/api/v1/papers/101", "Ask for fewer fields.")
     await refused(at("papers:facets", { filter: "kind = long", field: "text", limit: 500 }), "Ask for fewer values.")
-    await refused(at("papers/1", { expand: "papers" }), "Ask for a smaller page, or for fewer relations.")
+    for (const expand of ["papers", "papers(page_size: 20)", "papers(depth: 3)", "next.papers(page_size: 20)"]) {
+      await refused(at("papers/1", { expand }), "Ask for a smaller page, or for fewer relations.")
+    }
+    expect((await use().get(admin, at("papers/1", { expand: "papers(depth: 3, fields: \"id\")" }))).status).toBe(200)
     expect((await use().get(admin, at("papers/101", { fields: "id" }))).status).toBe(200)
+    const groups = { filter: "kind = long", group_by: "text", limit: 500 }
+    await refused(at("papers:aggregate", groups), "Ask for fewer values.")
     expect((await use().get(admin, at("papers:facets", { filter: "kind = long", field: "text", limit: 5 }))).status)
       .toBe(200)
   })

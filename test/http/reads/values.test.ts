@@ -123,6 +123,14 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
       "[{\"word\":\"Oak\",\"id\":1},{\"word\":\"Oak\",\"id\":5}]",
       "[{\"word\":\"elm\",\"id\":4}]"
     ])
+    // Pages of each record pair in the database alone.
+    const pages = async (path: string, name: string) =>
+      pluck(await use().get(admin, at(path, { expand: `${name}(page_size: 9)` })), "expand").map((expand) =>
+        (expand as { readonly [name: string]: { readonly items: ReadonlyArray<{ readonly id: number }> } })[name]!.items
+          .map(({ id }) => id)
+      )
+    expect(await pages("tags", "taggings")).toEqual([[4], [1, 2, 3]])
+    expect(await pages("codes", "codings")).toEqual([[1, 5], [4]])
     // Spelled otherwise in other ways than by case, which says nothing of case.
     expect(await related("markings", "word")).toEqual([oak, JSON.stringify({ word: "oak" }), "null"])
     // The last letters are one to JavaScript's small letters, and two to the database.

@@ -528,8 +528,16 @@ on("fake", "names in a history", fixture, (use) => {
 
   it("are offered beside versions only, and of nothing but their makers", async () => {
     for (const [path, hint] of [["accounts", /^(?!.*history_by)/], ["accounts_history", /history_by/]] as const) {
-      for (const expand of path === "accounts" ? ["history_by"] : ["history_by.name", "owner_id", "history_id"]) {
-        const answer = await use().get(admin, `${base}/${path}?expand=${expand}`)
+      for (
+        const expand of path === "accounts" ? ["history_by"] : [
+          "history_by.name",
+          "history_by(fields: \"name\")",
+          "history_by(count)",
+          "owner_id",
+          "history_id"
+        ]
+      ) {
+        const answer = await use().get(admin, `${base}/${path}?expand=${encodeURIComponent(expand)}`)
         expect([answer.status, answer.json["errors"]?.[0]?.["hint"]]).toEqual([400, expect.stringMatching(hint)])
       }
     }

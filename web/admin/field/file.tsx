@@ -27,6 +27,7 @@ import { FileLinks, isOver } from "./file-links.tsx"
 import style from "./file.module.css"
 import type { InputProps } from "./input-props.ts"
 import { isolated, short } from "./plain.ts"
+import { acceptedNames, typeName } from "./type.ts"
 
 /** Whether an address of a file may be opened: other schemes run code, or lead out of the browser. */
 const isOpenable = (url: unknown): url is string =>
@@ -194,13 +195,14 @@ export interface Sent {
 /** Files uploaded from this tab, by ticket. A form that is mounted again still shows them. */
 export const known = new Map<string, Sent>()
 
-/** A media type in short: JPEG, PDF, image. */
-export const typeName = (type: string): string =>
-  type.endsWith("/*") ? type.slice(0, -2) : type.replace(/^.*\//, "").toUpperCase()
-
-export const details = (file: FileValue, format: ReturnType<typeof useLocale>["format"]): string =>
-  [file.type === undefined ? null : typeName(file.type), file.size === undefined ? null : format.bytes(file.size)]
-    .filter((each) => each !== null && each !== undefined && each !== "").join(" · ")
+export const details = (
+  file: FileValue,
+  { format, t }: Pick<ReturnType<typeof useLocale>, "format" | "t">
+): string =>
+  [
+    file.type === undefined ? null : typeName(file.type, t.file.types),
+    file.size === undefined ? null : format.bytes(file.size)
+  ].filter((each) => each !== null && each !== "").join(" · ")
 
 /** The file of a ticket, as it is shown until a record has it. */
 export const keepSent = (uploaded: Uploaded, chosen: File): void => {
@@ -280,7 +282,7 @@ export const FileInput = (props: InputProps): ReactNode => {
   const send = async (chosen: File): Promise<void> => {
     setProblem(null)
     if (chosen.size > maxSize) return setProblem(t.file.tooLarge(format.bytes(maxSize)))
-    if (!isAccepted(accept, chosen.type)) return setProblem(t.file.wrongType((accept ?? []).join(", ")))
+    if (!isAccepted(accept, chosen.type)) return setProblem(t.file.wrongType(acceptedNames(accept ?? [], t.file.types)))
     const abort = new AbortController()
     const before = running.current === null ? value : running.current.before
     running.current?.abort.abort()
@@ -374,7 +376,7 @@ export const FileInput = (props: InputProps): ReactNode => {
             <>
               <CloudUpload className="icon" aria-hidden="true" />
               <span className="grow dim">
-                {t.file.drop} {accept !== null && <small>{accept.map(typeName).join(", ")}</small>}
+                {t.file.drop} {accept !== null && <small>{acceptedNames(accept, t.file.types)}</small>}
               </span>
             </>
           )
@@ -389,7 +391,7 @@ export const FileInput = (props: InputProps): ReactNode => {
                 <b className="cut">
                   <bdi>{fileName(file)}</bdi>
                 </b>
-                <span className="dim">{file.missing === true ? t.file.missingText : details(file, format)}</span>
+                <span className="dim">{file.missing === true ? t.file.missingText : details(file, { format, t })}</span>
               </span>
               <FileLinks file={file} onOver={onExpired} />
             </>

@@ -12,9 +12,10 @@ import { fieldLabel } from "../shell/catalogue.ts"
 import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
-import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture, typeName } from "./file.tsx"
+import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
 import { isolated } from "./plain.ts"
+import { acceptedNames } from "./type.ts"
 import { useUploads } from "./uploads.ts"
 import { words } from "./words.ts"
 
@@ -149,7 +150,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
       ? t.file.tooLarge(format.bytes(maxSize))
       : isAccepted(accept, file.type)
       ? null
-      : t.file.wrongType((accept ?? []).join(", "))
+      : t.file.wrongType(acceptedNames(accept ?? [], t.file.types))
   const take = (files: FileList | null | undefined): void => {
     const chosen = [...files ?? []]
     if (chosen.length === 0 || disabled) return
@@ -242,7 +243,9 @@ export const FilesInput = (props: InputProps): ReactNode => {
                   <b className="cut">
                     <bdi>{fileName(file)}</bdi>
                   </b>
-                  <span className="dim">{file.missing === true ? t.file.missingText : details(file, format)}</span>
+                  <span className="dim">
+                    {file.missing === true ? t.file.missingText : details(file, { format, t })}
+                  </span>
                   {sent?.corrected != null && (
                     <span className="dim">{t.file.corrected(sent.corrected.from, sent.corrected.to)}</span>
                   )}
@@ -325,7 +328,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
         >
           <CloudUpload className="icon" aria-hidden="true" />
           <span className="grow dim">
-            {w.drop} {accept !== null && <small>{accept.map(typeName).join(", ")}</small>}
+            {w.drop} {accept !== null && <small>{acceptedNames(accept, t.file.types)}</small>}
           </span>
           {externalUrls && (
             <button type="button" className="btn quiet" onClick={() => setLinking(!linking)}>{t.file.link}</button>

@@ -1,5 +1,6 @@
 /** How fields are shown by their kind: which are quantities, which enums are states, which decimals are amounts. Pure. */
 
+import { currencyOf as currencyIn } from "../../../core/domain/model/amount.ts"
 import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
 import { type Resource, toOneOf } from "../shell/catalogue.ts"
@@ -99,14 +100,9 @@ export const isIdentifier = (resource: Resource, field: MetaField): boolean =>
 /** Whether values are aligned at the end of their column. */
 export const isEndAligned = (field: MetaField): boolean => isQuantity(field)
 
-const amounts = /total|price|amount|cost|sum|value|fee|tax|discount|credit|margin|revenue|balance|paid|due|net|gross/
-
 /** The field with the currency of an amount of the same record, or null. */
-export const currencyOf = (resource: Resource, field: MetaField): MetaField | null => {
-  if (field.kind !== "decimal" || !amounts.test(field.name)) return null
-  const found = resource.model.fields.filter(({ kind }) => kind === "currency")
-  return found.length === 1 ? found[0]! : null
-}
+export const currencyOf = (resource: Resource, field: MetaField): MetaField | null =>
+  currencyIn(field, resource.model.fields)
 
 /** The relation of a foreign key, which `expand` follows. Undefined if the caller does not see it. */
 export const relationOf = (resource: Resource, field: MetaField) =>

@@ -334,7 +334,15 @@ export const ar: Messages = {
     underWay: "ما زال الملف قيد الإرسال.",
     tooLarge: (most) => `الملف كبير جدًا. الحد الأقصى ${most}.`,
     wrongType: (types) => `لا تُقبل الملفات من هذا النوع. المقبول: ${types}.`,
-    corrected: (from, to) => `المحتوى ${to} وليس ${from}. يُحفظ بصفته ${to}.`
+    corrected: (from, to) => `المحتوى ${to} وليس ${from}. يُحفظ بصفته ${to}.`,
+    types: {
+      image: "صور",
+      video: "مقاطع فيديو",
+      audio: "ملفات صوتية",
+      text: "ملفات نصية",
+      any: "ملفات من أي نوع",
+      plain: "نص عادي"
+    }
   },
   field: {
     yes: "نعم",

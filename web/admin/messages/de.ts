@@ -341,7 +341,15 @@ export const de: Messages = {
     underWay: "Die Datei wird noch gesendet.",
     tooLarge: (most) => `Die Datei ist zu groß. Erlaubt sind höchstens ${most}.`,
     wrongType: (types) => `Dateien dieser Art werden nicht angenommen. Erlaubt: ${types}.`,
-    corrected: (from, to) => `Der Inhalt ist ${to}, nicht ${from}. Die Datei wird als ${to} gespeichert.`
+    corrected: (from, to) => `Der Inhalt ist ${to}, nicht ${from}. Die Datei wird als ${to} gespeichert.`,
+    types: {
+      image: "Bilder",
+      video: "Videos",
+      audio: "Audiodateien",
+      text: "Textdateien",
+      any: "Dateien jeder Art",
+      plain: "reiner Text"
+    }
   },
   field: {
     yes: "ja",

@@ -339,7 +339,15 @@ export const en = {
     underWay: "The file is still being sent.",
     tooLarge: (most: string): string => `The file is too large. It may have at most ${most}.`,
     wrongType: (types: string): string => `Files of this type are not taken. Taken: ${types}.`,
-    corrected: (from: string, to: string): string => `The content is ${to}, not ${from}. It is kept as ${to}.`
+    corrected: (from: string, to: string): string => `The content is ${to}, not ${from}. It is kept as ${to}.`,
+    types: {
+      image: "images",
+      video: "videos",
+      audio: "audio files",
+      text: "text files",
+      any: "files of any type",
+      plain: "plain text"
+    }
   },
   field: {
     yes: "yes",

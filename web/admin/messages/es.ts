@@ -338,7 +338,15 @@ export const es: Messages = {
     underWay: "El archivo se está enviando todavía.",
     tooLarge: (most) => `El archivo es demasiado grande. Como máximo ${most}.`,
     wrongType: (types) => `No se aceptan archivos de este tipo. Se aceptan: ${types}.`,
-    corrected: (from, to) => `El contenido es ${to}, no ${from}. Se guarda como ${to}.`
+    corrected: (from, to) => `El contenido es ${to}, no ${from}. Se guarda como ${to}.`,
+    types: {
+      image: "imágenes",
+      video: "vídeos",
+      audio: "archivos de audio",
+      text: "archivos de texto",
+      any: "archivos de cualquier tipo",
+      plain: "texto sin formato"
+    }
   },
   field: {
     yes: "sí",

@@ -39,3 +39,13 @@ it.each([
   expect([moment(local(11, 4, 9, 41), now), moment(local(11, 3, 9, 41), now), moment(local(11, 3), now)])
     .toEqual([yesterday, other, whole])
 })
+
+it.each([
+  ["en-GB", en, "1 byte", "105 bytes", "1.5 kB"],
+  ["de", de, "1 Byte", "105 Byte", "1,5 kB"],
+  ["fr", fr, "1 octet", "105 octets", "1,5 ko"],
+  ["es", es, "1 byte", "105 bytes", "1,5 kB"]
+])("says bytes with the plural of %s", (locale, { time }, one, some, many) => {
+  const { bytes } = makeFormats(locale, time)
+  expect([1, 105, 1_500].map(bytes).map((each) => each.replace(/[\u00a0\u202f]/g, " "))).toEqual([one, some, many])
+})

@@ -138,7 +138,8 @@ export const makeFormats = (locale: string, words: TimeWords): Formats => {
       return new Intl.NumberFormat(locale, {
         style: "unit",
         unit: units[at]!,
-        unitDisplay: "short",
+        // In short there is no plural of a byte.
+        unitDisplay: at === 0 ? "long" : "short",
         maximumFractionDigits: at === 0 ? 0 : 1
       }).format(size / 1000 ** at)
     }

@@ -339,7 +339,15 @@ export const fr: Messages = {
     underWay: "Le fichier est encore en cours d’envoi.",
     tooLarge: (most) => `Le fichier est trop volumineux. Au plus ${most}.`,
     wrongType: (types) => `Les fichiers de ce type ne sont pas acceptés. Acceptés : ${types}.`,
-    corrected: (from, to) => `Le contenu est ${to}, et non ${from}. Il est gardé comme ${to}.`
+    corrected: (from, to) => `Le contenu est ${to}, et non ${from}. Il est gardé comme ${to}.`,
+    types: {
+      image: "images",
+      video: "vidéos",
+      audio: "fichiers audio",
+      text: "fichiers texte",
+      any: "fichiers de tout type",
+      plain: "texte brut"
+    }
   },
   field: {
     yes: "oui",

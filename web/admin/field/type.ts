@@ -1,0 +1,37 @@
+/** What media types are called: those of files, and the patterns of what a field takes. */
+
+/** Words for types that have no name of their own. */
+export interface TypeWords {
+  readonly image: string
+  readonly video: string
+  readonly audio: string
+  readonly text: string
+  readonly any: string
+  readonly plain: string
+}
+
+/** Types whose last part says little. */
+const names: ReadonlyMap<string, string> = new Map([
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "DOCX"],
+  ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX"],
+  ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "PPTX"],
+  ["application/msword", "DOC"],
+  ["application/vnd.ms-excel", "XLS"],
+  ["application/vnd.ms-powerpoint", "PPT"],
+  ["image/svg+xml", "SVG"]
+])
+
+/** A media type, or a pattern of several, in short: JPEG, PDF, images, plain text. */
+export const typeName = (type: string, words: TypeWords): string => {
+  if (type === "*/*") return words.any
+  if (type === "text/plain") return words.plain
+  const [, family = ""] = /^(image|video|audio|text)\/\*$/.exec(type) ?? []
+  if (family !== "") return words[family as "image" | "video" | "audio" | "text"]
+  return type.endsWith("/*")
+    ? type.slice(0, -2)
+    : names.get(type) ?? type.replace(/^.*\/(?:x-)?/, "").toUpperCase()
+}
+
+/** What a field takes, as a list. */
+export const acceptedNames = (accept: readonly string[], words: TypeWords): string =>
+  accept.map((each) => typeName(each, words)).join(", ")
