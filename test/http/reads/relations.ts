@@ -142,6 +142,16 @@ export const relationScenarios = (service: () => TestService): void => {
       )
       expect(series.status, series.text).toBe(200)
       expect(sum(series.json["points"])).toBe(wanted.length)
+      const grouped = await service().get(admin, at("orders:aggregate", { measures: "count", filter }))
+      expect(grouped.json["groups"]?.[0], grouped.text).toMatchObject({ measures: { count: wanted.length } })
+      const shaped = "orders(filter: \"lines.quantity > 0\", fields: \"id\")"
+      const customers = await list("customers", { expand: shaped, fields: "id" })
+      expect(customers.status, customers.text).toBe(200)
+      const filled = new Set(await ids("orders", "has(customer) AND lines.quantity > 0"))
+      const expanded = (customers.json["items"] as unknown as readonly Item[]).flatMap(({ expand }) =>
+        (expand as { readonly orders: ReadonlyArray<{ readonly id: string }> }).orders.map(({ id }) => id)
+      )
+      expect(new Set(expanded)).toEqual(filled)
       const exported = await related(() => service().get(admin, at("orders:export", { filter, format: "ndjson" })))
       expect(exported.text.trim().split("\n").map((line) => (JSON.parse(line) as Item)["id"])).toEqual(wanted)
     })
