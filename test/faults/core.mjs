@@ -251,7 +251,7 @@ export const faults = [
   },
   {
     rule: "deleted rows are left out of lists",
-    file: "core/domain/read/list.ts",
+    file: "core/domain/access/reach.ts",
     old: "  if (model.softDelete === null) return always\n",
     new: "  if (model.softDelete !== undefined) return always\n",
     tests: ["test/http/reads"]
