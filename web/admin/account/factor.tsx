@@ -3,12 +3,12 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import { encode } from "uqr"
 import { ProblemError } from "../../client/problem.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
+import { client } from "../model/client.ts"
 import { Field, Part, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import { words } from "./words.ts"
 
 /** The QR code as one SVG path, so that it is sharp at every size. It is black on white in every theme, because scanners need that. */

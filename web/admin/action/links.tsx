@@ -3,9 +3,9 @@
 import { ExternalLink } from "lucide-react"
 import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
+import { Link } from "../ground/link.tsx"
+import { withinApp } from "../ground/location.ts"
 import { useWords } from "../place/words.ts"
-import { Link } from "../shell/link.tsx"
-import { withinApp } from "../shell/location.ts"
 import { linksFor } from "./link.ts"
 import { words } from "./words.ts"
 

@@ -18,15 +18,15 @@ import {
 import { thumbHashToDataURL } from "thumbhash"
 import { fileUrl } from "../../client/index.ts"
 import type { FileValue, Uploaded } from "../../client/index.ts"
+import { useApp } from "../ground/app.ts"
+import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { fieldLabel } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
-import { problemText } from "../shell/problem.tsx"
+import { fieldLabel } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
+import { isolated, short } from "../model/plain.ts"
 import { FileLinks, isOver } from "./file-links.tsx"
 import style from "./file.module.css"
 import type { InputProps } from "./input-props.ts"
-import { isolated, short } from "./plain.ts"
 
 /** Whether an address of a file may be opened: other schemes run code, or lead out of the browser. */
 const isOpenable = (url: unknown): url is string =>

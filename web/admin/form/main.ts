@@ -14,7 +14,7 @@ import { config, prefix } from "../config.ts"
 import { parseText } from "../field/parse.ts"
 import { enumText } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
-import { labelOf } from "../shell/catalogue.ts"
+import { labelOf } from "../model/catalogue.ts"
 import { wordsFor } from "./words.ts"
 
 const { language, words } = wordsFor(navigator.languages)

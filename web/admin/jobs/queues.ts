@@ -1,7 +1,7 @@
 /** The types of the service's answers about jobs, and their queries. */
 
 import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query"
-import { client } from "../shell/client.ts"
+import { client } from "../model/client.ts"
 
 export interface Queue {
   readonly name: string

@@ -2,12 +2,12 @@
 
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
+import { usePlace } from "../ground/location.ts"
+import { Problem } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { type Column, Empty, Facts, Moment, More, Split, Table } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
-import { usePlace } from "../shell/location.ts"
-import { Problem } from "../shell/problem.tsx"
 import { type BegunJob, useJobs, useWhole } from "./queues.ts"
 import { words } from "./words.ts"
 

@@ -4,8 +4,8 @@
  */
 
 import { ProblemError } from "../../client/index.ts"
-import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { type AnyRecord, client, resourceClient } from "../model/client.ts"
 
 export type Bulk = { readonly op: "update"; readonly data: { readonly [field: string]: unknown } } | {
   readonly op: "delete"

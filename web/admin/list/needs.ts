@@ -1,7 +1,7 @@
 /** The fields and relations that a list has to request for its columns. Pure. */
 
 import { currencyOf } from "../field/kind.ts"
-import { expandsFor, makerNeeds, mostExpanded, type Resource, titleNeeds } from "../shell/catalogue.ts"
+import { expandsFor, makerNeeds, mostExpanded, type Resource, titleNeeds } from "../model/catalogue.ts"
 
 /** The data that the columns need: their fields, keys and titles, currencies of amounts, related records. */
 export const needsOf = (resource: Resource, shown: readonly string[]) => {

@@ -6,10 +6,10 @@
 import { startTransition, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react"
 import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
-import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { noticeFailure } from "../shell/session.ts"
-import { settle } from "../shell/settled.ts"
+import { noticeFailure } from "../ground/session.ts"
+import { settle } from "../ground/settled.ts"
+import { keyOf, type Resource } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export interface RowsQuery {
   readonly filter: string

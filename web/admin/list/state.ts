@@ -7,7 +7,7 @@ import type { MetaField } from "../../client/index.ts"
 import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { inOrder, narrowest, widest } from "../grid/columns.ts"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import type { ColumnWords } from "./words.ts"
 
 /** One key of an order. */

@@ -5,11 +5,11 @@
 
 import * as Result from "effect/Result"
 import { type KeyboardEvent, lazy, type ReactNode, Suspense } from "react"
-import { printConditions, readConditions } from "../filter/conditions.ts"
+import { setQuery, usePlace } from "../ground/location.ts"
 import { useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { printConditions, readConditions } from "../model/conditions.ts"
 import { type SavedView, useSavedViews } from "../saved/views.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { setQuery, usePlace } from "../shell/location.ts"
 import style from "./list.module.css"
 
 const SavedMenu = lazy(() => import("../saved/menu.tsx").then(({ SavedMenu }) => ({ default: SavedMenu })))

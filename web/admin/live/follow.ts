@@ -4,8 +4,8 @@
  */
 
 import { ProblemError, type WatchEvent } from "../../client/index.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
 
 /** `missed`: changes may have been missed, so all shown data may be outdated. */
 export type FeedEvent =

@@ -4,10 +4,10 @@
  */
 
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react"
-import { setPreferences, usePreferences } from "../shell/preferences.ts"
 import { en, type Messages } from "./en.ts"
 import { makeFormats } from "./formats.ts"
 import type { Formats } from "./formats.ts"
+import { setPreferences, usePreferences } from "./preferences.ts"
 
 export type { Messages } from "./en.ts"
 

@@ -3,7 +3,7 @@
 import { CircleAlert, KeyRound, Mail, Users, Webhook } from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import { config } from "../config.ts"
-import { type App, useApp } from "../shell/app.ts"
+import { type App, useApp } from "../ground/app.ts"
 import { type PlaceWords, usePlaceWords } from "./words.ts"
 
 export interface Place {

@@ -2,10 +2,10 @@
 
 import { Puzzle } from "lucide-react"
 import { type ReactNode, useSyncExternalStore } from "react"
-import { useApp } from "../shell/app.ts"
-import { Link } from "../shell/link.tsx"
-import { usePlace } from "../shell/location.ts"
-import shell from "../shell/shell.module.css"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
+import { usePlace } from "../ground/location.ts"
+import shell from "../style/frame.module.css"
 import { beginPlugins, pluginStates, subscribe } from "./registry.ts"
 import { usePluginWords } from "./words.ts"
 

@@ -1,11 +1,11 @@
 /** The pages of plugins: `/-/plugins/<page>` is drawn by a plugin, and `/-/plugins` lists all plugins with their state. */
 
 import { type ReactNode, useSyncExternalStore } from "react"
-import { useApp } from "../shell/app.ts"
-import { client } from "../shell/client.ts"
-import { Missing } from "../shell/problem.tsx"
-import shell from "../shell/shell.module.css"
-import { useTitle } from "../shell/title.ts"
+import { useApp } from "../ground/app.ts"
+import { Missing } from "../ground/problem.tsx"
+import { useTitle } from "../ground/title.ts"
+import { client } from "../model/client.ts"
+import shell from "../style/frame.module.css"
 import { PluginPart } from "./part.tsx"
 import style from "./plugin.module.css"
 import { beginPlugins, type PluginState, pluginStates, providerOf, subscribe } from "./registry.ts"

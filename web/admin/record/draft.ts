@@ -5,7 +5,7 @@
 import type { MetaField } from "../../client/index.ts"
 import { uriOf } from "../field/file-list.ts"
 import type { Draft } from "../field/parse.ts"
-import { plain } from "../field/plain.ts"
+import { plain } from "../model/plain.ts"
 
 /** Drafts by field name. A field without a draft is unchanged. */
 export type Drafts = { readonly [field: string]: Draft }

@@ -9,21 +9,21 @@ import type { MetaField, MetaModel } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import { isQuantity } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
-import { plain } from "../field/plain.ts"
 import { Value } from "../field/value.tsx"
-import { textOfSimple } from "../filter/conditions.ts"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
+import { Problem } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { addressOf, expandsFor, fieldLabel, keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
-import { Problem } from "../shell/problem.tsx"
+import { addressOf, expandsFor, fieldLabel, keyOf, labelOf, type Resource, titleOf } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { textOfSimple } from "../model/conditions.ts"
+import { plain } from "../model/plain.ts"
 import { defaultsOf, type Drafts, type Values } from "./draft.ts"
 import style from "./record.module.css"
 import { addRow, changeAdded, changeRow, dropAdded, type RelationFacts, removeRow, type Rows } from "./rows.ts"
 
-const LiveRelated = lazy(() => import("../live/related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
+const LiveRelated = lazy(() => import("./live-related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
 
 type Relation = MetaModel["relations"][number]
 

@@ -5,8 +5,8 @@
 
 import type { BatchBuilder, Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
-import { keyPartsOf } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { keyPartsOf } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {

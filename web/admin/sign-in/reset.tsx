@@ -7,7 +7,7 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "rea
 import { ProblemError } from "../../client/problem.ts"
 import { config, prefix } from "../config.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { client } from "../shell/client.ts"
+import { client } from "../model/client.ts"
 import { Field, Secret, useWait } from "./parts.tsx"
 import { resetWords } from "./reset-words.ts"
 import style from "./sign-in.module.css"

@@ -1,8 +1,8 @@
 /** Bulk changes and imports: their types, and the calls that begin, check, cancel and report them. */
 
 import { useQuery } from "@tanstack/react-query"
-import type { Resource } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
 
 /** What a bulk change does to each record. */
 export type BulkOp = Resource["transfers"]["bulk"][number]

@@ -3,15 +3,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
 import { useReader } from "../field/value.tsx"
+import { setQuery } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Facts, Field, Moment, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker } from "../place/roles.tsx"
 import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { setQuery } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import {
   type AccountUser,
   adminRole,

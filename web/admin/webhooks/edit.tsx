@@ -2,14 +2,14 @@
 
 import { lazy, type ReactNode, Suspense, useId, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
-import { plain } from "../field/plain.ts"
+import { useApp } from "../ground/app.ts"
+import { setQuery } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
-import { setQuery } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
 import {
   headerLines,
   idOf,

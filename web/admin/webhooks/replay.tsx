@@ -1,13 +1,13 @@
 /** The form that sends events of a time range again: two times in the person's own zone, and whether only those that failed. */
 
 import { type ReactNode, useId, useState } from "react"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
+import type { AnyRecord } from "../model/client.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { useWords } from "../place/words.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import { doVerb, subscriptionsName } from "./subscriptions.ts"
 import { words } from "./words.ts"
 

@@ -1,8 +1,8 @@
 /** Subscriptions and deliveries from the extension's resources, and the code of an example receiver. */
 
-import { plain } from "../field/plain.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { client } from "../shell/client.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { client } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 
 export { subscriptionsName } from "../place/places.ts"
 export const deliveriesName = "webhook_deliveries"

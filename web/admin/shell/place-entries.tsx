@@ -2,17 +2,17 @@
 
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { useApp } from "../ground/app.ts"
+import { Boundary } from "../ground/boundary.tsx"
+import { Link } from "../ground/link.tsx"
+import { usePlace } from "../ground/location.ts"
+import { useSettled } from "../ground/settled.ts"
 import { useQueues } from "../jobs/queues.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { Boundary } from "../shell/boundary.tsx"
-import { resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
-import { usePlace } from "../shell/location.ts"
-import { useSettled } from "../shell/settled.ts"
-import shell from "../shell/shell.module.css"
-import { type Place, subscriptionsName, usePlaces } from "./places.ts"
-import { usePlaceWords } from "./words.ts"
+import { resourceClient } from "../model/client.ts"
+import { type Place, subscriptionsName, usePlaces } from "../place/places.ts"
+import { usePlaceWords } from "../place/words.ts"
+import shell from "../style/frame.module.css"
 
 const Badge = ({ count, title }: { readonly count: number; readonly title: (count: string) => string }): ReactNode => {
   const { format } = useLocale()

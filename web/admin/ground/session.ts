@@ -8,8 +8,8 @@ import type { MetaDocument } from "../../client/meta.ts"
 import { ProblemError } from "../../client/problem.ts"
 import type { SessionUser } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { ownClient as client } from "./client.ts"
-import { keepDraftsOf } from "./preferences.ts"
+import { ownClient as client } from "../model/client.ts"
+import { keepDraftsOf } from "./drafts.ts"
 
 export type Session =
   | { readonly state: "checking" }

@@ -1,6 +1,6 @@
 /** How many records resources have, for the sidebar: all that are asked for at about the same time are one request. */
 
-import { ownClient } from "./client.ts"
+import { ownClient } from "../model/client.ts"
 
 export interface Size {
   readonly total_size_estimate: number

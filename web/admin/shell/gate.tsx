@@ -2,13 +2,13 @@
 
 import { lazy, type ReactNode, Suspense, useEffect } from "react"
 import { config } from "../config.ts"
+import { enter, isReset, useSession } from "../ground/session.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { enter, isReset, useSession } from "../shell/session.ts"
+import style from "../sign-in/sign-in.module.css"
+import { SignIn } from "../sign-in/sign-in.tsx"
 import { Frame } from "./begin.ts"
-import style from "./sign-in.module.css"
-import { SignIn } from "./sign-in.tsx"
 
-const Reset = lazy(() => import("./reset.tsx").then(({ Reset }) => ({ default: Reset })))
+const Reset = lazy(() => import("../sign-in/reset.tsx").then(({ Reset }) => ({ default: Reset })))
 
 const Waiting = (): ReactNode => {
   const t = useMessages()

@@ -4,10 +4,10 @@ import { type ReactNode, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import type { Draft } from "../field/parse.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { problemText } from "../shell/problem.tsx"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 
 /** The field that is changed, and its value as far as it is typed. */
 export interface Change {

@@ -1,12 +1,12 @@
 /** Who made the versions of a record, by name as far as the reader may know it. */
 
 import { useQuery } from "@tanstack/react-query"
-import { isolated, plain, short } from "../field/plain.ts"
-import { textOfSimple } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { expandedOf, isHistory, keyPartsOf, makerNeeds, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { expandedOf, isHistory, keyPartsOf, makerNeeds, type Resource } from "../model/catalogue.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { textOfSimple } from "../model/conditions.ts"
+import { isolated, plain, short } from "../model/plain.ts"
+import { useApp } from "./app.ts"
 
 /** The resource of the versions, if the caller sees it. */
 export const useVersions = (resource: Resource): Resource | undefined => {

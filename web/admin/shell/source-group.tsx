@@ -1,14 +1,14 @@
 /** A source in the sidebar that has not answered: its dimmed resources, the reason, and a button to try again. */
 
 import type { ReactNode } from "react"
+import { Icon } from "../ground/icons.tsx"
+import { Link } from "../ground/link.tsx"
+import { usePlace } from "../ground/location.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { labelOf } from "../shell/catalogue.ts"
-import { Icon } from "../shell/icons.tsx"
-import { Link } from "../shell/link.tsx"
-import { usePlace } from "../shell/location.ts"
-import style from "../shell/shell.module.css"
-import type { SourceState } from "../shell/sources.ts"
-import { reasonOf } from "./notice.tsx"
+import { labelOf } from "../model/catalogue.ts"
+import type { SourceState } from "../sources/states.ts"
+import style from "../style/frame.module.css"
+import { reasonOf } from "./source-notice.tsx"
 
 export const AwayGroup = ({ of }: { readonly of: SourceState }): ReactNode => {
   const t = useMessages()

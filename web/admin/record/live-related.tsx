@@ -5,12 +5,12 @@
 
 import { ArrowUp } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
+import { follow } from "../live/follow.ts"
+import { markerOf, type OnMarks } from "../live/marks.ts"
+import { liveWords } from "../live/words.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { keyOf, type Resource } from "../shell/catalogue.ts"
-import type { AnyPage, AnyRecord } from "../shell/client.ts"
-import { follow } from "./follow.ts"
-import { markerOf, type OnMarks } from "./marks.ts"
-import { liveWords } from "./words.ts"
+import { keyOf, type Resource } from "../model/catalogue.ts"
+import type { AnyPage, AnyRecord } from "../model/client.ts"
 
 /** How long is collected before the rows are read. */
 const collectMs = 300

@@ -9,7 +9,7 @@ import { type FilterError, type FilterScope, readFilter } from "../../../core/do
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field } from "../../../core/domain/model/model.ts"
 import type { MetaField } from "../../client/index.ts"
-import type { Resource } from "../shell/catalogue.ts"
+import type { Resource } from "./catalogue.ts"
 
 /** The operators that people choose from. */
 export type Operator =

@@ -6,8 +6,8 @@
 import { X } from "lucide-react"
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react"
 import { useMessages } from "../messages/locale.tsx"
+import style from "../style/frame.module.css"
 import { shownKeys, useShortcut } from "./keys.ts"
-import style from "./shell.module.css"
 
 export interface Toast {
   readonly id: number

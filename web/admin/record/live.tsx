@@ -5,15 +5,15 @@
 
 import { X } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
+import { useLastMaker } from "../ground/makers.ts"
+import { follow } from "../live/follow.ts"
+import { liveWords } from "../live/words.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { useLastMaker } from "../record/makers.ts"
-import { isMissing } from "../record/outcome.ts"
-import style from "../record/record.module.css"
-import type { RecordEdit } from "../record/use-record.ts"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { follow } from "./follow.ts"
-import { liveWords } from "./words.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { isMissing } from "../model/outcome.ts"
+import style from "./record.module.css"
+import type { RecordEdit } from "./use-record.ts"
 
 /** Milliseconds before the record is read again. Most own saves end within this time. */
 const collectMs = 300

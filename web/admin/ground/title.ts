@@ -2,7 +2,7 @@
 
 import { useEffect } from "react"
 import { config } from "../config.ts"
-import { isolated, short } from "../field/plain.ts"
+import { isolated, short } from "../model/plain.ts"
 
 /** Sets the title while the component is mounted. */
 export const useTitle = (text: string): void => {

@@ -8,8 +8,8 @@ import type { Client } from "../../client/client.ts"
 import type { MetaDocument } from "../../client/meta.ts"
 import type { SourceMeta } from "../../client/source-meta.ts"
 import type { Source } from "../../client/source.ts"
-import type { Followed, Following } from "../sources/follow.ts"
-import { routeTo } from "./client.ts"
+import { routeTo } from "../model/client.ts"
+import type { Followed, Following } from "./follow.ts"
 
 /** The state of a source. `ready`: it was read once, even if it failed later. `error`: it has never answered. */
 export interface SourceState {
@@ -38,7 +38,7 @@ export const useSources = (meta: MetaDocument, active: boolean): Sources => {
   useEffect(() => {
     if (listed.length === 0) return
     let stopped = false
-    import("../sources/follow.ts").then(
+    import("./follow.ts").then(
       ({ followSources }) => {
         if (!stopped) following.current = followSources(listed, setFollowed)
       },

@@ -3,11 +3,11 @@
 import { CircleAlert } from "lucide-react"
 import type { ReactNode } from "react"
 import { ConnectionError, ProblemError } from "../../client/problem.ts"
+import { problemText } from "../ground/problem.tsx"
+import { useTitle } from "../ground/title.ts"
 import { type Messages, useMessages } from "../messages/locale.tsx"
-import { labelOf } from "../shell/catalogue.ts"
-import { problemText } from "../shell/problem.tsx"
-import type { SourceState } from "../shell/sources.ts"
-import { useTitle } from "../shell/title.ts"
+import { labelOf } from "../model/catalogue.ts"
+import type { SourceState } from "../sources/states.ts"
 
 /** The reason why a source cannot be read, as text. */
 export const reasonOf = (error: unknown, t: Messages): string => {

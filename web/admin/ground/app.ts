@@ -2,8 +2,8 @@
 
 import { createContext, use } from "react"
 import type { SessionUser } from "../../client/index.ts"
-import type { Catalogue, Resource } from "./catalogue.ts"
-import type { SourceState } from "./sources.ts"
+import type { Catalogue, Resource } from "../model/catalogue.ts"
+import type { SourceState } from "../sources/states.ts"
 
 export interface App {
   readonly catalogue: Catalogue

@@ -7,7 +7,7 @@ import type { ResourceTransfers } from "../../../core/domain/meta/permissions.ts
 import { fieldsOfTitle, fillTitle } from "../../../core/domain/model/title.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaView } from "../../client/meta.ts"
 import type { Source } from "../../client/source.ts"
-import { isVisible, plain, short } from "../field/plain.ts"
+import { isVisible, plain, short } from "./plain.ts"
 
 /** A resource in the form that pages need. */
 export interface Resource {

@@ -1,7 +1,7 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import type { MetaDocument, MetaField } from "../../client/index.ts"
-import { catalogueOf } from "../shell/catalogue.ts"
+import { catalogueOf } from "./catalogue.ts"
 import {
   checkSimple,
   printConditions,

@@ -2,8 +2,8 @@
 
 import { lazy, type ReactNode } from "react"
 import { NowProvider } from "../field/value.tsx"
-import { Missing } from "../shell/problem.tsx"
-import { usePlaces } from "./places.ts"
+import { Missing } from "../ground/problem.tsx"
+import { usePlaces } from "../place/places.ts"
 
 const pages = {
   tasks: lazy(() => import("../task/page.tsx").then(({ TasksPage }) => ({ default: TasksPage }))),
