@@ -10,11 +10,9 @@ import { type Offer, Offers } from "../ground/offers.ts"
 import { Cancel, Dialog, Menu } from "../ground/parts.tsx"
 import { sayProblem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { clientOf } from "../model/client.ts"
-import { useWords } from "../place/words.ts"
-import { words } from "./words.ts"
 
 type Action = MetaView["actions"][number]
 
@@ -42,7 +40,7 @@ interface ActionsProps {
 
 export const Actions = ({ keys, on, onDone, others = [], resource }: ActionsProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().action
   const [asked, setAsked] = useState<Action | null>(null)
   const [running, setRunning] = useState(false)
   const actions = resource.view.actions.filter((action) => action.on === on)

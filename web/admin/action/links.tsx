@@ -5,14 +5,13 @@ import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
 import { Link } from "../ground/link.tsx"
 import { withinApp } from "../ground/location.ts"
-import { useWords } from "../place/words.ts"
+import { useMessages } from "../messages/locale.tsx"
 import { linksFor } from "./link.ts"
-import { words } from "./words.ts"
 
 export const RecordLinks = (
   { links, record }: { readonly links: MetaView["links"]; readonly record: { readonly [field: string]: unknown } }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().action
   const found = linksFor(links, record)
   if (found.length === 0) return null
   return (

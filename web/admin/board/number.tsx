@@ -4,13 +4,11 @@ import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { averageOf, extremeOf, sumOf } from "../field/decimal.ts"
 import { Link } from "../ground/link.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
-import { useWords } from "../place/words.ts"
 import style from "./board.module.css"
 import { type BlockOf, listOf } from "./source.ts"
-import { words } from "./words.ts"
 
 type Block = BlockOf<"number">
 type Period = NonNullable<Block["period"]>
@@ -75,7 +73,7 @@ const measured = async (
 
 export const NumberBlock = ({ block, resource }: { readonly block: Block; readonly resource: Resource }): ReactNode => {
   const { format } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().board
   const { period } = block
   const { data, error } = useQuery({
     queryKey: ["number", block],

@@ -9,11 +9,10 @@ import { useApp } from "../ground/app.ts"
 import { Boundary } from "../ground/boundary.tsx"
 import { go } from "../ground/location.ts"
 import { useTitle } from "../ground/title.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { setPreferences, usePreferences } from "../messages/preferences.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { client } from "../model/client.ts"
-import { useWords } from "../place/words.ts"
 import { PluginPart } from "../plugin/part.tsx"
 import shell from "../style/frame.module.css"
 import style from "./board.module.css"
@@ -21,7 +20,6 @@ import { ListBlock } from "./list.tsx"
 import { NumberBlock } from "./number.tsx"
 import { type BlockOf, listOf } from "./source.ts"
 import { TextBlock } from "./text.tsx"
-import { words } from "./words.ts"
 
 type Block = NonNullable<MetaPage["blocks"]>[number]
 
@@ -54,7 +52,7 @@ const ChartBlock = (
 
 const BlockOfPage = ({ block }: { readonly block: Block }): ReactNode => {
   const { catalogue } = useApp()
-  const w = useWords(words)
+  const w = useMessages().board
   if (block.of === "text") return <TextBlock text={block.text} />
   if (block.of === "component") {
     return (

@@ -6,17 +6,15 @@
 import { ArrowDown, ArrowUp, CloudUpload, GripVertical, X } from "lucide-react"
 import { type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
 import type { FileValue } from "../../client/index.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { fieldLabel } from "../model/catalogue.ts"
 import { isolated } from "../model/plain.ts"
-import { useWords } from "../place/words.ts"
 import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
 import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture, typeName } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
 import { useUploads } from "./uploads.ts"
-import { words } from "./words.ts"
 
 /** The files of a value, as far as they are file objects. */
 export const filesOf = (value: unknown): readonly FileValue[] =>
@@ -81,7 +79,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
     props
   const { held = value } = props
   const { format, t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().files
   const { accept = null, externalUrls = false, maxFiles = 100, maxSize = Number.POSITIVE_INFINITY } = field.file ?? {}
   const [problem, setProblem] = useState<string | null>(null)
   const [over, setOver] = useState(false)

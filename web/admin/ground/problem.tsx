@@ -3,13 +3,13 @@
 import { CircleAlert } from "lucide-react"
 import type { ReactNode } from "react"
 import { ConnectionError, ProblemError } from "../../client/index.ts"
-import { type Messages, useMessages } from "../messages/locale.tsx"
+import { type EntryMessages, useMessages } from "../messages/locale.tsx"
 import { Link } from "./link.tsx"
 import { noticeFailure } from "./session.ts"
 import { say } from "./toasts.tsx"
 
 /** The text of an error. A problem's own text is shown unchanged. For other failures, the app has a text. */
-export const problemText = (error: unknown, t: Messages): string => {
+export const problemText = (error: unknown, t: EntryMessages): string => {
   if (error instanceof ConnectionError) return t.problem.offline
   if (!(error instanceof ProblemError)) return t.problem.unexpected
   switch (error.slug) {
@@ -29,13 +29,13 @@ export const problemText = (error: unknown, t: Messages): string => {
 }
 
 /** Shows an error as a toast. */
-export const sayProblem = (error: unknown, t: Messages): void => {
+export const sayProblem = (error: unknown, t: EntryMessages): void => {
   noticeFailure(error)
   const id = error instanceof ProblemError ? error.requestId : null
   say(problemText(error, t), { tone: "bad", ...(id === null ? {} : { detail: `${t.problem.requestId} ${id}` }) })
 }
 
-export const copyText = (text: string, t: Messages): void => {
+export const copyText = (text: string, t: EntryMessages): void => {
   navigator.clipboard.writeText(text).then(
     () => say(t.shell.copied),
     (error: unknown) => say(String(error), { tone: "bad" })

@@ -7,15 +7,13 @@ import type { MetaField } from "../../client/index.ts"
 import { isQuantity } from "../field/kind.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { Problem } from "../ground/problem.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { textOfSimple, withCondition } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
-import { useWords } from "../place/words.ts"
 import style from "./list.module.css"
 import { type Choice, type OrderKey, whyUnsorted } from "./state.ts"
-import { columnWords } from "./words.ts"
 
 interface ColumnMenuProps {
   readonly resource: Resource
@@ -42,7 +40,7 @@ const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
 
 export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
   const { choices, field, onChoices, onClose, onOrder, order } = props
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const [asked, setAsked] = useState(false)
   const choice = choices.find((each) => each.field === field.name)
   const unsorted = whyUnsorted(field, w)
@@ -120,7 +118,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
 }
 
 const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: ColumnMenuProps): ReactNode => {
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const { format, t } = useLocale()
   const reader = useReader()
   const around = { field: field.name as never, filter, ...(deleted ? { show_deleted: true } : {}) }

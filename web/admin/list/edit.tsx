@@ -8,7 +8,6 @@ import { ConnectionError, ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { words } from "../field/words.ts"
 import type { Column } from "../grid/columns.ts"
 import type { GridHandle, Place } from "../grid/grid.tsx"
 import { useLastMaker } from "../ground/makers.ts"
@@ -19,7 +18,6 @@ import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
-import { useWords } from "../place/words.ts"
 import type { Rows } from "./rows.ts"
 
 interface Conflict {
@@ -56,7 +54,7 @@ export const useCellEditing = (
   handle: RefObject<GridHandle | null>
 ): CellEditing => {
   const t = useMessages()
-  const w = useWords(words)
+  const w = useMessages().files
   const [place, setPlace] = useState<Place | null>(null)
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [problem, setProblem] = useState<string | null>(null)

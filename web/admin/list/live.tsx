@@ -9,7 +9,6 @@ import { Condition } from "../../client/index.ts"
 import type { GridHandle } from "../grid/grid.tsx"
 import { follow } from "../live/follow.ts"
 import { type LiveMarks, markerOf, type OnMarks } from "../live/marks.ts"
-import { liveWords } from "../live/words.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
@@ -85,8 +84,7 @@ const unchanged = (before: AnyRecord | undefined, after: AnyRecord): boolean => 
 
 export const LiveList = (props: LiveListProps): ReactNode => {
   const { handle, marks, query, resource, rows } = props
-  const { format, language } = useLocale()
-  const words = liveWords[language]
+  const { format, t } = useLocale()
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
   const [other, setOther] = useState(false)
   const latest = useRef(props)
@@ -222,7 +220,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
     <div className={style.place} role="status">
       <button type="button" className={`btn primary ${style.fresh}`} onClick={show}>
         <ArrowUp className="icon" aria-hidden="true" />
-        {other ? words.other : words.fresh(fresh.size, format.count(fresh.size))}
+        {other ? t.live.other : t.live.fresh(fresh.size, format.count(fresh.size))}
       </button>
     </div>
   )

@@ -24,11 +24,10 @@ import { copyText, Missing, Problem } from "../ground/problem.tsx"
 import { useSettled } from "../ground/settled.ts"
 import { useTitle } from "../ground/title.ts"
 import type { LiveMarks } from "../live/marks.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { aboutOf, addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { isolated, plain, short } from "../model/plain.ts"
-import { useWords } from "../place/words.ts"
 import shell from "../style/frame.module.css"
 import { Card } from "./card.tsx"
 import { useCellEditing } from "./edit.tsx"
@@ -52,7 +51,6 @@ import {
   whyUnsorted
 } from "./state.ts"
 import { ViewTabs } from "./tabs.tsx"
-import { columnWords } from "./words.ts"
 
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
@@ -124,7 +122,7 @@ const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => 
 
 const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { format, t } = useLocale()
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const reader = useReader()
   const { memory, query } = usePlace()
   const narrow = useNarrow()

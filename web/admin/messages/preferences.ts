@@ -47,6 +47,8 @@ addEventListener("storage", (event) => {
   changed()
 })
 
+export const currentPreferences = (): Preferences => current
+
 export const setPreferences = (values: Partial<Preferences>): void => {
   current = { ...current, ...values }
   try {
@@ -62,4 +64,4 @@ const subscribe = (listener: () => void): () => void => {
   return () => void listeners.delete(listener)
 }
 
-export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => current)
+export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, currentPreferences)

@@ -18,7 +18,7 @@ import { go, usePlace, withinApp } from "../ground/location.ts"
 import { useOffers } from "../ground/offers.ts"
 import { openShortcuts } from "../ground/overlays.ts"
 import { leave } from "../ground/session.ts"
-import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
+import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
 import { setPreferences } from "../messages/preferences.ts"
 import { aboutOf, addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
@@ -194,11 +194,11 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
       label: `${t.shell.density}: ${t.shell.densities[density]}`,
       run: () => setPreferences({ density })
     })),
-    ...(Object.keys(languages) as Language[]).map((language): Entry => ({
+    ...languageChoices.map(({ language, name }): Entry => ({
       id: `language ${language}`,
       group: t.palette.actions,
       icon: settings,
-      label: `${t.shell.language}: ${languages[language]}`,
+      label: `${t.shell.language}: ${name}`,
       run: () => setLanguage(language)
     })),
     { id: "keys", group: t.palette.actions, icon: settings, label: t.shell.shortcuts, keys: ["?"], run: openShortcuts },

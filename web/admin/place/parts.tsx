@@ -12,10 +12,9 @@ import { useNarrow } from "../ground/narrow.ts"
 import { copyText, sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { useTitle } from "../ground/title.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import shell from "../style/frame.module.css"
 import style from "./place.module.css"
-import { usePlaceWords } from "./words.ts"
 
 export interface PageProps {
   /** The tab: the part of the address after the page's name. */
@@ -182,7 +181,7 @@ interface BesideProps {
 const close = (): void => setQuery({ id: null })
 
 const Beside = ({ children, label }: BesideProps): ReactNode => {
-  const w = usePlaceWords()
+  const w = useMessages().place
   const narrow = useNarrow()
   const top = useRef<HTMLElement>(null)
   useShortcut("Escape", close)
@@ -278,7 +277,7 @@ export const Shown = (
   { label, once = false, text }: { readonly text: string; readonly label: string; readonly once?: boolean }
 ): ReactNode => {
   const { t } = useLocale()
-  const w = usePlaceWords()
+  const w = useMessages().place
   return (
     <div className={style.shown}>
       {once && <p className="hint">{`${w.shownOnce}. ${w.keepIt}`}</p>}

@@ -7,11 +7,10 @@ import type { Offer } from "../ground/offers.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { problemText } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../model/client.ts"
 import { beginPlugins, noteFailure, partOf, pluginStates, providerOf, subscribe } from "./registry.ts"
-import { usePluginWords } from "./words.ts"
 
 interface Asked {
   readonly title: string
@@ -54,7 +53,7 @@ interface ActionsProps {
 /** Shows the confirmations of actions. The entries go to the component with the menu. */
 export const PluginActions = ({ onDone, onEntries, read, resource }: ActionsProps): ReactNode => {
   beginPlugins()
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const plugins = useSyncExternalStore(subscribe, pluginStates)
   const [asked, setAsked] = useState<Asked | null>(null)
   const { t } = useLocale()

@@ -5,13 +5,13 @@ import { type ReactNode, useSyncExternalStore } from "react"
 import { useApp } from "../ground/app.ts"
 import { Link } from "../ground/link.tsx"
 import { usePlace } from "../ground/location.ts"
+import { useMessages } from "../messages/locale.tsx"
 import shell from "../style/frame.module.css"
 import { beginPlugins, pluginStates, subscribe } from "./registry.ts"
-import { usePluginWords } from "./words.ts"
 
 export const PluginEntries = (): ReactNode => {
   beginPlugins()
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const { isAdmin } = useApp()
   const { path } = usePlace()
   const plugins = useSyncExternalStore(subscribe, pluginStates)

@@ -7,7 +7,6 @@ import { ArrowUp } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { follow } from "../live/follow.ts"
 import { markerOf, type OnMarks } from "../live/marks.ts"
-import { liveWords } from "../live/words.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyPage, AnyRecord } from "../model/client.ts"
@@ -44,8 +43,7 @@ const compare = (target: Resource, shown: readonly AnyRecord[], now: readonly An
 
 export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
   const { onMarks, onPage, target } = props
-  const { format, language } = useLocale()
-  const words = liveWords[language]
+  const { format, t } = useLocale()
   const [read, setRead] = useState<AnyPage | null>(null)
   const latest = useRef(props)
   useEffect(() => {
@@ -97,7 +95,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
         onPage(read)
       }}
     >
-      <ArrowUp className="icon" aria-hidden="true" /> {words.fresh(fresh, format.count(fresh))}
+      <ArrowUp className="icon" aria-hidden="true" /> {t.live.fresh(fresh, format.count(fresh))}
     </button>
   )
 }

@@ -7,7 +7,6 @@ import { X } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { useLastMaker } from "../ground/makers.ts"
 import { follow } from "../live/follow.ts"
-import { liveWords } from "../live/words.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
@@ -28,8 +27,7 @@ const changedFields = (resource: Resource, before: AnyRecord, after: AnyRecord):
 export const LiveRecord = (
   { edit, keyText, resource }: { readonly edit: RecordEdit; readonly keyText: string; readonly resource: Resource }
 ): ReactNode => {
-  const { language } = useLocale()
-  const words = liveWords[language]
+  const { t } = useLocale()
   const [changed, setChanged] = useState<readonly string[]>([])
   const latest = useRef(edit)
   useEffect(() => {
@@ -65,15 +63,15 @@ export const LiveRecord = (
 
   const who = useLastMaker(resource, changed.length === 0 ? null : keyText)
   if (isMissing(edit.error) && !edit.gone) {
-    return <div className={`note ${style.notes}`} data-tone="bad" role="alert">{words.removed}</div>
+    return <div className={`note ${style.notes}`} data-tone="bad" role="alert">{t.live.removed}</div>
   }
   // Who reads it aloud hears it once, with the name.
   if (changed.length === 0 || edit.gone || who === undefined) return null
   const fields = changed.map((name) => fieldLabel(resource, name)).join(", ")
   return (
     <div className={`note ${style.notes}`} data-tone="info" role="status">
-      <span className="grow">{edit.count > 0 ? words.meanwhile(fields, who) : words.changed(fields, who)}</span>
-      <button type="button" className="btn quiet bare" aria-label={words.hide} onClick={() => setChanged([])}>
+      <span className="grow">{edit.count > 0 ? t.live.meanwhile(fields, who) : t.live.changed(fields, who)}</span>
+      <button type="button" className="btn quiet bare" aria-label={t.live.hide} onClick={() => setChanged([])}>
         <X className="icon" aria-hidden="true" />
       </button>
     </div>

@@ -6,12 +6,10 @@ import { useApp } from "../ground/app.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { problemText } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { isolated } from "../model/plain.ts"
-import { useWords } from "../place/words.ts"
 import style from "./saved.module.css"
 import { type SavedView, saveView, type ViewValues } from "./views.ts"
-import { words } from "./words.ts"
 
 interface SaveDialogProps {
   readonly resource: string
@@ -25,7 +23,7 @@ interface SaveDialogProps {
 
 export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDialogProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().saved
   const id = useId()
   const queries = useQueryClient()
   const { isAdmin, user } = useApp()

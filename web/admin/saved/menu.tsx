@@ -8,13 +8,11 @@ import { setQuery } from "../ground/location.ts"
 import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { sayProblem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { isolated } from "../model/plain.ts"
-import { useWords } from "../place/words.ts"
 import { SaveDialog } from "./dialog.tsx"
 import style from "./saved.module.css"
 import { removeView, type SavedView, saveView, type ViewValues } from "./views.ts"
-import { words } from "./words.ts"
 
 interface SavedMenuProps {
   readonly resource: string
@@ -27,7 +25,7 @@ interface SavedMenuProps {
 
 export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().saved
   const queries = useQueryClient()
   const { isAdmin, user } = useApp()
   const [dialog, setDialog] = useState<"new" | "change" | null>(null)

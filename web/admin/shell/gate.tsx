@@ -3,7 +3,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from "react"
 import { config } from "../config.ts"
 import { enter, isReset, useSession } from "../ground/session.ts"
-import { useMessages } from "../messages/locale.tsx"
+import { useEntryLocale } from "../messages/locale.tsx"
 import style from "../sign-in/sign-in.module.css"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { Frame } from "./begin.ts"
@@ -11,7 +11,7 @@ import { Frame } from "./begin.ts"
 const Reset = lazy(() => import("../sign-in/reset.tsx").then(({ Reset }) => ({ default: Reset })))
 
 const Waiting = (): ReactNode => {
-  const t = useMessages()
+  const t = useEntryLocale().t
   return (
     <main className={style.center} aria-busy="true">
       <span className="late" role="status">
@@ -23,7 +23,7 @@ const Waiting = (): ReactNode => {
 
 const Entrance = (): ReactNode => {
   const session = useSession()
-  const t = useMessages()
+  const t = useEntryLocale().t
   switch (session.state) {
     case "checking":
       return <Waiting />

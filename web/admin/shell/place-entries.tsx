@@ -8,10 +8,9 @@ import { Link } from "../ground/link.tsx"
 import { usePlace } from "../ground/location.ts"
 import { useSettled } from "../ground/settled.ts"
 import { useQueues } from "../jobs/queues.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { resourceClient } from "../model/client.ts"
 import { type Place, subscriptionsName, usePlaces } from "../place/places.ts"
-import { usePlaceWords } from "../place/words.ts"
 import shell from "../style/frame.module.css"
 
 const Badge = ({ count, title }: { readonly count: number; readonly title: (count: string) => string }): ReactNode => {
@@ -25,7 +24,9 @@ const Badge = ({ count, title }: { readonly count: number; readonly title: (coun
 
 const Failed = (): ReactNode => {
   const { data } = useQueues(60_000)
-  return <Badge count={data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0} title={usePlaceWords().failedJobs} />
+  return (
+    <Badge count={data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0} title={useMessages().place.failedJobs} />
+  )
 }
 
 /** The user's own subscriptions that the service has disabled, at most a hundred. The page of webhooks has them counted again with every change. */
@@ -43,7 +44,7 @@ const Disabled = (): ReactNode => {
         fields: "id"
       }, { signal })
   })
-  return <Badge count={data?.items.length ?? 0} title={usePlaceWords().disabledHooks} />
+  return <Badge count={data?.items.length ?? 0} title={useMessages().place.disabledHooks} />
 }
 
 /** The numbers of pages that have one. */
@@ -76,7 +77,7 @@ const Entry = ({ place }: { readonly place: Place }): ReactNode => {
 }
 
 export const PlaceEntries = (): ReactNode => {
-  const w = usePlaceWords()
+  const w = useMessages().place
   const places = usePlaces()
   return (["operations", "people"] as const).map((group) => {
     const entries = places.filter((place) => place.group === group)

@@ -15,7 +15,7 @@ import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { leave } from "../ground/session.ts"
 import { useSettled } from "../ground/settled.ts"
 import { type Size, sizeOf } from "../ground/sizes.ts"
-import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
+import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
 import { type Preferences, setPreferences, usePreferences } from "../messages/preferences.ts"
 import { addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
@@ -145,8 +145,8 @@ const Person = (): ReactNode => {
           chosen: preferences.language === "auto",
           onAction: () => setLanguage("auto")
         },
-        ...(Object.keys(languages) as Language[]).map((language) => ({
-          label: languages[language],
+        ...languageChoices.map(({ language, name }) => ({
+          label: name,
           lang: language,
           chosen: preferences.language === language,
           onAction: () => setLanguage(language)

@@ -8,7 +8,7 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "rea
 import { ProblemError } from "../../client/problem.ts"
 import type { SignInMethods } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { useMessages } from "../messages/locale.tsx"
+import { useEntryLocale } from "../messages/locale.tsx"
 import { client, pasteToken } from "../model/client.ts"
 import { Field, Secret, useWait } from "./parts.tsx"
 import { withPasskey } from "./passkey.ts"
@@ -27,7 +27,7 @@ const noMethods: SignInMethods = {
 export const SignIn = (
   { email: given = "", onDone }: { readonly email?: string; readonly onDone: () => Promise<void> }
 ): ReactNode => {
-  const t = useMessages()
+  const t = useEntryLocale().t
   const [step, setStep] = useState<Step>("password")
   const [email, setEmail] = useState(given)
   const [secret, setSecret] = useState("")

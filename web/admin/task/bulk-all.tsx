@@ -6,13 +6,11 @@ import { useReader } from "../field/value.tsx"
 import { Dialog } from "../ground/parts.tsx"
 import { Problem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
-import { useWords } from "../place/words.ts"
 import { ChangeDialog, type ChangeStep, useChange } from "./change.tsx"
 import { type BulkBody, type BulkOp, type BulkPreview, isOver, previewBulk, startBulk, useTask } from "./tasks.ts"
 import { Progress, Refusals, TaskButtons } from "./view.tsx"
-import { words } from "./words.ts"
 
 interface BulkAllProps {
   readonly resource: Resource
@@ -32,7 +30,7 @@ type Step = ChangeStep<{ readonly preview: BulkPreview }> | { readonly at: "begu
 const Begun = (
   { id, onClose, title }: { readonly id: string; readonly title: string; readonly onClose: () => void }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { data: task, error, refetch } = useTask(id)
   return (
     <Dialog
@@ -53,7 +51,7 @@ const Begun = (
 }
 
 export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, resource }: BulkAllProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format, t } = useLocale()
   const change = useChange(resource)
   const reader = useReader()

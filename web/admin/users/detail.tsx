@@ -6,12 +6,11 @@ import { useReader } from "../field/value.tsx"
 import { setQuery } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { Facts, Field, Moment, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker } from "../place/roles.tsx"
-import { usePlaceWords, useWords } from "../place/words.ts"
 import {
   type AccountUser,
   adminRole,
@@ -23,7 +22,6 @@ import {
   useMethods,
   useRoles
 } from "./accounts.ts"
-import { words } from "./words.ts"
 
 interface UserDetailProps {
   readonly user: AccountUser
@@ -37,7 +35,7 @@ interface UserDetailProps {
 type Question = "ban" | "delete" | "password" | "factor" | "passkeys"
 
 const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().users
   const { now } = useReader()
   const act = useAct()
   const queries = useQueryClient()
@@ -90,8 +88,8 @@ const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
 const dayChoices = [1, 7, 30, 365] as const
 
 export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().users
+  const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
   const act = useAct()

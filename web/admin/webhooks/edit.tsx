@@ -5,11 +5,11 @@ import { ProblemError } from "../../client/problem.ts"
 import { useApp } from "../ground/app.ts"
 import { setQuery } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
+import { useMessages } from "../messages/locale.tsx"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
 import {
   headerLines,
   idOf,
@@ -20,7 +20,6 @@ import {
   subscriptionsName,
   waitsText
 } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 const TextEditor = lazy(() => import("../filter/text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
 
@@ -31,7 +30,7 @@ interface EventsProps {
 }
 
 const Events = ({ chosen, onChange, problem }: EventsProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { catalogue } = useApp()
   const box = (name: string, label: string, covered: boolean): ReactNode => (
     <label key={name} className={style.check}>
@@ -70,8 +69,8 @@ interface EditProps {
 }
 
 export const EditSubscription = ({ onClose, onSaved, record }: EditProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().webhooks
+  const pw = useMessages().place
   const act = useAct()
   const form = useId()
   const { catalogue } = useApp()

@@ -3,13 +3,11 @@
 import { type ReactNode, useId, useState } from "react"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { say } from "../ground/toasts.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { AnyRecord } from "../model/client.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { useWords } from "../place/words.ts"
 import { doVerb, subscriptionsName } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 interface ReplayProps {
   readonly record: AnyRecord
@@ -20,7 +18,7 @@ interface ReplayProps {
 const instant = (local: string): string | undefined => local === "" ? undefined : new Date(local).toISOString()
 
 export const ReplayEvents = ({ onClose, record }: ReplayProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { format } = useLocale()
   const act = useAct()
   const form = useId()
