@@ -116,7 +116,7 @@ export const faults = [
   },
   {
     rule: "the address says the filter",
-    file: "web/admin/list/page.tsx",
+    file: "web/admin/list/view.ts",
     old: "const filter = query.get(\"filter\") ?? \"\"",
     new: "const filter = \"\"",
     tests: ["test/browser/admin/sources.test.ts"]
