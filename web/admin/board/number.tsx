@@ -38,12 +38,12 @@ const measured = async (
 ): Promise<string | null> => {
   const rows = resourceClient(resource.name)
   const around = {
-    field: block.period.field as never,
+    field: block.period.field,
     granularity: "year" as const,
     ...boundsOf(block.period, resource, back)
   }
   const points = async (measure: string, filter = block.filter) =>
-    (await rows.series({ ...around, filter, measure: measure as "count" }, { signal })).points
+    (await rows.series({ ...around, filter, measure: measure }, { signal })).points
   const counted = async (filter?: string): Promise<number> =>
     (await points("count", filter)).reduce((total, { count = 0 }) => total + count, 0)
   const values = async (measure: string): Promise<readonly string[]> =>

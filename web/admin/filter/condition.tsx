@@ -254,7 +254,7 @@ const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode
     queryKey: ["facets", resource.name, field.name, "all"],
     queryFn: ({ signal }) =>
       resourceClient(resource.name).facets({
-        field: field.name as never,
+        field: field.name,
         limit: field.relation === undefined ? 500 : 20
       }, { signal })
   })

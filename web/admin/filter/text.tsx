@@ -53,7 +53,7 @@ const completer =
     if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
       const known = resource.fields.get(field.name)
       const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
-      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name as never, limit: 100 })
+      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name, limit: 100 })
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {
         from: context.pos - value[3]!.length - value[2]!.length,

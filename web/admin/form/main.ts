@@ -9,7 +9,7 @@ import "../style/base.css"
 import "./form.css"
 import { countries, currencies } from "../../../core/domain/value/codes.ts"
 import { ConnectionError, createClient, ProblemError } from "../../client/index.ts"
-import type { FormDocument, MetaField } from "../../client/index.ts"
+import type { FormDocument, Json, MetaField } from "../../client/index.ts"
 import { config, prefix } from "../config.ts"
 import { parseText } from "../field/parse.ts"
 import { enumText } from "../field/text.ts"
@@ -238,7 +238,7 @@ const draw = (form: FormDocument): void => {
     if (first !== null) return first.control.focus()
     busy(true)
     try {
-      await client.submitForm(name, values as never)
+      await client.submitForm(name, values as { readonly [field: string]: Json })
       done()
     } catch (error) {
       busy(false)

@@ -121,7 +121,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
   const w = useMessages().columns
   const { format, t } = useLocale()
   const reader = useReader()
-  const around = { field: field.name as never, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const around = { field: field.name, filter, ...(deleted ? { show_deleted: true } : {}) }
   const rows = resourceClient(resource.name)
   const many = isQuantity(field)
   const time = field.kind === "timestamp" || field.kind === "date"

@@ -60,7 +60,7 @@ class Feed {
   async #run(signal: AbortSignal): Promise<void> {
     try {
       const after = this.#last === undefined ? {} : { after: this.#last }
-      for await (const { data, event, id } of client.watch(this.#name as never, { signal, ...after })) {
+      for await (const { data, event, id } of client.watch(this.#name, { signal, ...after })) {
         if (id !== "") this.#last = id
         if (event === "change") this.#tell({ of: "change", key: data.key, operation: data.operation })
         // Data that was read before the first connection may be outdated.

@@ -86,7 +86,7 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
     if (found === null) return text
     const places = Math.min(found[1]?.length ?? 0, 100)
     decimals[places] ??= numbers({ minimumFractionDigits: places, maximumFractionDigits: places })
-    return decimals[places]().format(text as unknown as number)
+    return decimals[places]().format(text as `${number}`)
   })
   const named = (type: "region" | "currency") => {
     const names = later(() => new Intl.DisplayNames(locale, { type }))

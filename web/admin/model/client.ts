@@ -2,7 +2,20 @@
  * The app's client: every call to the service and to its sources goes through it. It uses only the public client package.
  */
 
-import { type Client, createClient, type ResourceClient, routedClient } from "../../client/index.ts"
+import {
+  type BatchBuilder,
+  type CallOptions,
+  type Client,
+  createClient,
+  type Facets,
+  type Histogram,
+  type Operation,
+  type Reference,
+  type ResourceClient,
+  routedClient,
+  type Series,
+  type SeriesQuery
+} from "../../client/index.ts"
 import { config } from "../config.ts"
 
 let pasted: string | null = null
@@ -42,9 +55,36 @@ export interface AnyRecord {
   }
 }
 
+/** The field and the records of a statistic. */
+interface AnyNarrowing {
+  readonly field: string
+  readonly filter?: string | null
+  readonly show_deleted?: boolean
+}
+
+interface AnySeriesQuery
+  extends AnyNarrowing, Pick<SeriesQuery<unknown, string>, "range" | "from" | "to" | "granularity" | "time_zone">
+{
+  readonly measure?: string
+}
+
 /** The client of a resource with any fields. */
 export type AnyResource =
-  & Omit<ResourceClient, "list" | "search" | "seek" | "get" | "create" | "update" | "undelete">
+  & Omit<
+    ResourceClient,
+    | "list"
+    | "search"
+    | "seek"
+    | "get"
+    | "create"
+    | "update"
+    | "delete"
+    | "undelete"
+    | "restore"
+    | "facets"
+    | "series"
+    | "histogram"
+  >
   & {
     readonly list: (query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
     readonly search: (query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
@@ -60,7 +100,19 @@ export type AnyResource =
       data: object,
       options: { readonly etag: string; readonly dryRun?: boolean }
     ) => Promise<AnyRecord>
+    readonly delete: (key: readonly string[], options?: { readonly etag?: string }) => Promise<void>
     readonly undelete: (key: readonly string[], options?: object) => Promise<AnyRecord>
+    readonly restore: (
+      key: readonly string[],
+      version: string,
+      options: { readonly etag: string }
+    ) => Promise<AnyRecord>
+    readonly facets: (query: AnyNarrowing & { readonly limit?: number }, options?: CallOptions) => Promise<Facets>
+    readonly series: (query: AnySeriesQuery, options?: CallOptions) => Promise<Series>
+    readonly histogram: (
+      query: AnyNarrowing & { readonly buckets?: number },
+      options?: CallOptions
+    ) => Promise<Histogram>
   }
 
 export interface AnyPage {
@@ -74,4 +126,24 @@ export interface AnyPage {
 }
 
 /** The routes of a resource by its name. */
-export const resourceClient = (name: string): AnyResource => client.resource(name) as unknown as AnyResource
+export const resourceClient = (name: string): AnyResource => client.resource(name) as AnyResource
+
+/** A batch over resources with any fields. */
+export interface AnyBatch extends Pick<BatchBuilder, "size" | "send"> {
+  readonly create: (resource: string, data: object) => Reference & Operation<AnyRecord>
+  readonly update: (
+    resource: string,
+    key: readonly string[],
+    data: object,
+    options: { readonly etag: string }
+  ) => Operation<AnyRecord>
+  readonly delete: (resource: string, key: readonly string[], options: { readonly etag: string }) => Operation<null>
+  readonly reorder: (
+    resource: string,
+    field: string,
+    keys: readonly (readonly string[])[],
+    etags: { readonly [key: string]: string }
+  ) => Operation
+}
+
+export const anyBatch = (): AnyBatch => client.batch() as AnyBatch

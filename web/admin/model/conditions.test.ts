@@ -37,7 +37,9 @@ const orders = catalogueOf({
       field("note", "text", { optional: true, searched: true }),
       field("created_at", "timestamp", { alias: "created" }),
       field("due_on", "date", { optional: true }),
-      field("open", "boolean")
+      field("open", "boolean"),
+      field("scan", "file", { optional: true, filterable: false }),
+      field("photos", "files", { optional: true, filterable: false })
     ],
     relations: [],
     softDelete: false,
@@ -102,6 +104,11 @@ describe("conditions of a filter", () => {
     expect(Result.isFailure(refused) && refused.failure).toContain("total")
     expect(checkSimple({ field: "total", is: "atLeast", values: [] }, orders)).toBeNull()
     expect(Result.isFailure(readConditions("nothing = 1", orders))).toBe(true)
+  })
+
+  it.each(["scan = \"a\"", "photos = \"a\"", "scan:*"])("refuse files, as the service does: %s", (text) => {
+    const read = readConditions(text, orders)
+    expect(Result.isFailure(read) && read.failure.map(({ code }) => code)).toEqual(["not-filterable"])
   })
 
   it("take the place of one of the same field and operator", () => {

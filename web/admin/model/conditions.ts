@@ -8,6 +8,7 @@ import { printFilter } from "../../../core/domain/filter/print.ts"
 import { type FilterError, type FilterScope, readFilter } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field } from "../../../core/domain/model/model.ts"
+import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 
@@ -42,11 +43,32 @@ export interface Condition {
   readonly simple: Simple | null
 }
 
+/** The values of a field. Files are texts, and several are a list of them. */
+const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+  switch (kind) {
+    case "integer":
+      return { kind, bits }
+    case "text":
+      return { kind, max: max ?? null }
+    case "decimal":
+      return { kind, precision: precision ?? null, scale: scale ?? null }
+    case "enum":
+      return { kind, values }
+    case "file":
+      return { kind: "text", max: max ?? null }
+    case "files":
+      return { kind: "list", of: "text", max: max ?? null }
+    default:
+      return { kind }
+  }
+}
+
+/** A field as the language of filters knows it. */
 const fieldOf = (field: MetaField, index: number): Field => ({
+  ...shapeOf(field),
   name: field.name,
   column: field.name,
   index,
-  kind: field.kind,
   relation: field.relation ?? null,
   optional: field.optional,
   readOnly: field.readOnly,
@@ -56,13 +78,13 @@ const fieldOf = (field: MetaField, index: number): Field => ({
   sensitive: field.sensitive,
   alias: field.alias ?? null,
   default: null,
+  stamped: false,
   system: false,
-  bits: field.bits ?? 32,
-  max: field.max ?? null,
-  precision: field.precision ?? null,
-  scale: field.scale ?? null,
-  values: field.values ?? []
-} as unknown as Field)
+  label: null,
+  help: null,
+  multiline: null,
+  file: null
+})
 
 const scopes = new WeakMap<Resource, FilterScope>()
 

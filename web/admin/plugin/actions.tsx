@@ -34,7 +34,7 @@ export const readWhole = async (resource: Resource, keys: readonly string[]): Pr
   const found: AnyRecord[] = []
   for (let at = 0; at < keys.length; at += mostReads) {
     found.push(
-      ...await Promise.all(keys.slice(at, at + mostReads).map((key) => routes.get(keyPartsOf(key) as never)))
+      ...await Promise.all(keys.slice(at, at + mostReads).map((key) => routes.get(keyPartsOf(key))))
     )
   }
   return found

@@ -17,7 +17,7 @@ import { useTitle } from "../ground/title.ts"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../model/client.ts"
+import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
 import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values, without } from "./draft.ts"
@@ -68,10 +68,10 @@ const send = async (resource: Resource, values: Values, rows: Rows, key: string)
   )
   const once = { idempotencyKey: key }
   if (rowsCount(rows) === 0) return resourceClient(resource.name).create(data, once)
-  const batch = client.batch()
-  const own = batch.create(resource.name, data as never)
+  const batch = anyBatch()
+  const own = batch.create(resource.name, data)
   rowOperations(batch, rows, own)
-  return (await batch.send(once)).of(own) as unknown as AnyRecord
+  return (await batch.send(once)).of(own)
 }
 
 /** The values that a further record keeps: the chosen ones, but not the texts. */

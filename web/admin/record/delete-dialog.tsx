@@ -28,7 +28,7 @@ export const DeleteDialog = (
   const remove = async (): Promise<void> => {
     onClose()
     try {
-      await routes.delete(key as never, { etag: record.etag })
+      await routes.delete(key, { etag: record.etag })
       void queries.invalidateQueries({ queryKey: ["list", resource.name] })
       queries.removeQueries({ queryKey: ["record", resource.name, keyText] })
       const undelete = async (): Promise<void> => {

@@ -55,7 +55,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
   const restore = async (version: AnyRecord): Promise<void> => {
     setRestoring(null)
     try {
-      await resourceClient(resource.name).restore(parts as never, plain(version["history_id"]), { etag: record.etag })
+      await resourceClient(resource.name).restore(parts, plain(version["history_id"]), { etag: record.etag })
       say(t.record.restored)
       void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })
       void queries.invalidateQueries({ queryKey: ["history", resource.name, keyText] })

@@ -14,7 +14,7 @@ import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../model/client.ts"
+import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing, isUnknown } from "../model/outcome.ts"
 import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 import { focusProblem } from "./fields.tsx"
@@ -117,13 +117,13 @@ const write = async (
   if (rowsCount(rows) === 0) {
     return resourceClient(resource.name).update(keyPartsOf(keyText), values, { etag: over.etag })
   }
-  const batch = client.batch()
+  const batch = anyBatch()
   const own = Object.keys(values).length === 0
     ? null
-    : batch.update(resource.name, keyPartsOf(keyText) as never, values as never, { etag: over.etag })
+    : batch.update(resource.name, keyPartsOf(keyText), values, { etag: over.etag })
   rowOperations(batch, rows, null)
   const results = await batch.send()
-  return own === null ? (await readRecord(resource, keyText)).record : results.of(own) as unknown as AnyRecord
+  return own === null ? (await readRecord(resource, keyText)).record : results.of(own)
 }
 
 /** A file that was removed from its record cannot be written back, because a write takes only uploads and the current file. */

@@ -188,7 +188,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
                   say(w.rotated)
                 }, "btn primary")
                 : button(w.delete, async () => {
-                  await resourceClient(subscriptionsName).delete([idOf(record)] as never, { etag: record.etag })
+                  await resourceClient(subscriptionsName).delete([idOf(record)], { etag: record.etag })
                   setQuery({ id: null })
                 }, "btn danger primary")}
             </>
