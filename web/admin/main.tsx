@@ -1,4 +1,4 @@
-/** Where the app begins: the first requests, the styles, the language, and whoever is at the gate. */
+/** Where the app begins: the first requests, the styles, the language, and the gate. */
 
 import "./shell/begin.ts"
 import { createRoot } from "react-dom/client"

@@ -32,7 +32,7 @@ interface ActionsProps {
   readonly on: Action["on"]
   /** Keys in their text form of addresses. One key on a record's page. */
   readonly keys: readonly string[]
-  /** What else can be done with them. */
+  /** Further actions on them. */
   readonly others?: readonly Offer[]
   /** Called after success, because the shown data may be outdated. */
   readonly onDone: () => void

@@ -84,7 +84,7 @@ const localOf = (iso: string): string => {
   return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19)
 }
 
-/** What a `datetime-local` input has, as a moment; as it is where there is no such moment. */
+/** The instant (RFC 3339, UTC) of the text of a `datetime-local` input. A text that is no instant is returned unchanged. */
 const momentOf = (local: string): string => {
   const time = new Date(local)
   return Number.isNaN(time.getTime()) ? local : time.toISOString()

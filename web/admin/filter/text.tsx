@@ -83,7 +83,7 @@ const completer =
 const nonce = document.querySelector<HTMLMetaElement>("meta[property='csp-nonce']")?.nonce ?? ""
 
 /**
- * Text that replaces a selection is put in by the editor. The browser would keep the look of what is replaced, such as the line under a mistake, in a
+ * Text that replaces a selection is put in by the editor. The browser would keep the look of the replaced text, such as the line under a mistake, in a
  * style attribute, which the page's policy blocks and reports.
  */
 const replaces = EditorView.domEventHandlers({

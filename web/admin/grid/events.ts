@@ -1,4 +1,4 @@
-/** What keys and the mouse do in a grid, where the caller does nothing else with them. */
+/** Keys and the mouse in a grid, as far as the caller does not handle them. */
 
 import type { KeyboardEvent, MouseEvent } from "react"
 import type { Column } from "./columns.ts"

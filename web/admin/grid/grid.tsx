@@ -31,7 +31,7 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
   readonly headHeight: number
   /** Pixels after the last row, for a bar that covers the grid's end. */
   readonly tail: number
-  /** Increases when rows are to be drawn otherwise although their records are the same. */
+  /** Increases when rows have to be drawn again although their records are the same. */
   readonly version: number
   readonly want: (first: number, last: number, moving: boolean) => void
   /** The text beside the scrollbar's thumb while it is dragged. */

@@ -41,7 +41,7 @@ export const useMakers = (versions: Resource | undefined): (version: AnyRecord) 
   }
 }
 
-/** The name of whoever made the last version of a record; null where no version tells the reader, undefined while it is read. */
+/** The name of the person who made the last version of a record. Null if no version tells the reader; undefined while it is read. */
 export const useLastMaker = (resource: Resource, keyText: string | null): string | null | undefined => {
   const versions = useVersions(resource)
   const makerOf = useMakers(versions)

@@ -1,4 +1,4 @@
-/** What the shown page offers to do with its record or selection. Pages put it here, and the palette lists it: neither knows the other. */
+/** The actions that the shown page offers on its record or selection. Pages put them here, and the palette lists them: neither knows the other. */
 
 import { useEffect, useRef, useSyncExternalStore } from "react"
 import type { MenuEntry } from "./parts.tsx"
@@ -17,7 +17,7 @@ const put = (next: ReadonlyMap<object, readonly Offer[]>): void => {
   for (const listener of listeners) listener()
 }
 
-/** What can be done now: no line of the menu, no link. */
+/** The entries of a menu that are actions: no line, no link. */
 const isOffer = (entry: MenuEntry): entry is Offer =>
   entry !== "line" && "onAction" in entry && entry.onAction !== undefined && entry.disabled !== true
 
@@ -37,7 +37,7 @@ export const Offers = ({ entries }: { readonly entries: readonly MenuEntry[] }):
           who,
           (JSON.parse(known) as readonly string[]).map((label) => ({
             label,
-            // The entry as it is when it is chosen: what it acts on may have changed since.
+            // The entry is looked up again when it is chosen: its record or selection may be another by then.
             onAction: () => latest.current.filter(isOffer).find((entry) => entry.label === label)?.onAction()
           }))
         ]

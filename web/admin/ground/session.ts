@@ -35,7 +35,7 @@ const put = (next: Session): void => {
 /** Messages to other tabs, which share the cookie. */
 const channel = typeof BroadcastChannel === "function" ? new BroadcastChannel(`admin${prefix}:session`) : null
 
-/** Loads what is drawn for whoever is in. */
+/** Loads the code and the texts of the frame. */
 let loadFrame: (() => Promise<void>) | undefined
 
 /** Reads the signed-in user and the meta document. `asked`: the user has just signed in. */

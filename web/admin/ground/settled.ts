@@ -1,5 +1,5 @@
 /**
- * Whether the first page shows what it is for. What stands around it (counts, recent records) asks after that: a browser has six connections to a host, and
+ * Whether the first page shows its content. Counts and recent records around it are read after that: a browser has six connections to a host, and
  * the first rows would wait for one.
  */
 
@@ -14,7 +14,7 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** The first page is there. May be called again. What waits begins after the next frame, so that the page is drawn before. */
+/** The first page is there. May be called again. Whoever waits begins after the next frame, so that the page is drawn before. */
 export const settle = (): void => {
   if (!settled) requestAnimationFrame(() => setTimeout(tell))
 }

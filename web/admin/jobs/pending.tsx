@@ -1,4 +1,4 @@
-/** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. Those that run are a state of it. */
+/** Jobs that wait for their time or their next try: payload, last error, when they are tried. A job may be run now or cancelled. Running jobs are one of the states to show. */
 
 import { useQueryClient } from "@tanstack/react-query"
 import { Ban, Play } from "lucide-react"

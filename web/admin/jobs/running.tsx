@@ -1,4 +1,4 @@
-/** Jobs that run: since when, in which process, and what they tell of themselves. Nothing is done to them here. */
+/** Jobs that run: since when, in which process, and the progress that they report. This page only shows them. */
 
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"

@@ -31,7 +31,7 @@ interface LiveListProps {
   readonly onMarks: OnMarks
 }
 
-/** The key field to filter by. Null for composite keys and keys that are not filterable: those records are read one by one. */
+/** The key field to filter by. Null for composite keys and keys that are not filterable: their records are read one by one. */
 const searchedBy = ({ fields, model }: Resource): string | null => {
   const [name, ...more] = model.primaryKey
   return name !== undefined && more.length === 0 && fields.get(name)?.filterable === true ? name : null

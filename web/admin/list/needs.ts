@@ -13,7 +13,7 @@ export const needsOf = (resource: Resource, shown: readonly string[]) => {
     const currency = currencyOf(resource, field)
     if (currency !== null) fields.add(currency.name)
   }
-  // Those of the title come first.
+  // The relations of the title come first.
   const expand = [...fields.has("history_by") ? makerNeeds(resource) : [], ...expandsFor(resource, fields)]
     .slice(0, mostExpanded)
   const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined

@@ -53,7 +53,7 @@ const mostFields = 200
 /** The value of the estimate while the service still counts. */
 const countingAt = 10_000
 
-/** The answer, if it holds records: what broke it on the way is not the rows' matter. */
+/** The answer. Throws if it holds no records, as when a proxy has answered in the service's place. */
 const checked = (page: AnyPage): AnyPage => {
   if (!Array.isArray(page?.items) || page.items.some((item) => typeof item !== "object" || item === null)) {
     throw new ConnectionError(null, "The answer is not the service's.")

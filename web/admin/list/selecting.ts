@@ -10,7 +10,7 @@ export interface Selecting {
   readonly selection: Selection
   /** Whether anything is selected. */
   readonly some: boolean
-  /** The selected records as they were seen, by their keys. Those that were not seen are absent. */
+  /** The selected records by their keys, as the list has shown them. A record that the list has not shown is absent. */
   readonly picked: ReadonlyMap<string, AnyRecord>
   readonly has: (record: AnyRecord) => boolean
   /** Selects a row or removes it from the selection. `range`: selects all rows from the last one to this. */

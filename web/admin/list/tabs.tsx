@@ -1,5 +1,5 @@
 /**
- * The views of a list as tabs: the declared filters and the saved views. The current tab is the one whose filter, order and columns the list has, even if
+ * The views of a list as tabs: the declared filters and the saved views. The current tab has the filter, order and columns the list has, even if
  * they were set in another way.
  */
 

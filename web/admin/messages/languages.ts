@@ -15,7 +15,7 @@ interface Registered {
   readonly direction: "ltr" | "rtl"
   /** The texts before anybody is in. */
   readonly entry: () => Promise<EntryMessages>
-  /** The texts for whoever is in. */
+  /** The texts after sign-in. */
   readonly app: () => Promise<AppMessages>
 }
 

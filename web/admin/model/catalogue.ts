@@ -57,7 +57,7 @@ const words = (name: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** What a version says of itself, beside the fields of its record. */
+/** Labels of the members of a version that are not fields of its record. */
 const versionLabels: Readonly<Record<string, string>> = {
   history_id: "Version",
   history_operation: "Operation",
@@ -73,7 +73,7 @@ export const labelOf = (name: string): string =>
 const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
 
 /**
- * What people read for a field of a resource: its declared label, "ID" for a key that is a number of its own (`customer_id` of customers), else the
+ * The label of a field of a resource: its declared label, "ID" for a key that is a number of its own (`customer_id` of customers), else the
  * label of its name.
  */
 export const fieldLabel = ({ fields, model }: Pick<Resource, "fields" | "model">, name: string): string => {
@@ -84,10 +84,10 @@ export const fieldLabel = ({ fields, model }: Pick<Resource, "fields" | "model">
   return textOr(field?.label, usual)
 }
 
-/** What somebody who fills a field in should know, or null. */
+/** The help text for a person who fills in a field, or null. */
 export const fieldHelp = ({ help }: MetaField): string | null => textOr(help, null)
 
-/** What the records of a resource are, or null where nobody says it. A source may say more than a declaration. */
+/** The description of a resource for people, or null. That of a source may be longer than a declaration allows. */
 export const aboutOf = ({ model }: Pick<Resource, "model">): string | null => {
   const text = textOr(model.description, "")
   return isVisible(text) ? short(text, 2_000) : null
@@ -113,7 +113,7 @@ const plainView = (model: MetaModel): MetaView => ({
 /** Whether a resource has the versions of another one. */
 export const isHistory = ({ fields, name }: Resource): boolean => name.endsWith("_history") && fields.has("history_id")
 
-/** What has to be expanded so that the makers of versions have names. Other services may not know it. */
+/** The relations to expand so that the makers of versions have names. Other services may not have them. */
 export const makerNeeds = (resource: Resource): readonly string[] =>
   isHistory(resource) && resource.source === null && resource.fields.has("history_by") ? ["history_by"] : []
 
@@ -225,7 +225,7 @@ export const expandedOf = (record: Values | undefined, relation: string): Values
 const mostLevels = 2
 export const mostExpanded = 10
 
-/** What a field gives to a title: its text, or the title of the related record. `levels`: how many relations deep from here records may have been read. */
+/** The text of a field in a title: its text, or the title of the related record. `levels`: how many relations deep from here records may have been read. */
 const partOf = (resource: Resource, record: Values, field: string, levels: number): string => {
   const value = plain(record[field])
   if (!isVisible(value)) return ""
@@ -278,7 +278,7 @@ export const expandsFor = (resource: Resource, fields: Iterable<string>): readon
   return [...paths.flatMap(([first]) => first ?? []), ...paths.flatMap(([, ...more]) => more)].slice(0, mostExpanded)
 }
 
-/** What a list has to be asked for `titleOf` and `keyOf`: fields, and relations to expand. */
+/** The fields and relations that a list has to request so that `titleOf` and `keyOf` work. */
 export const titleNeeds = (
   resource: Resource
 ): { readonly fields: readonly string[]; readonly expand?: readonly string[] } => {

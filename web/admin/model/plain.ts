@@ -16,7 +16,7 @@ export const plain = (value: unknown): string => {
 export const short = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most).replace(/[\ud800-\udbff]$/, "")}…`
 
-/** What turns the direction of the words around it: marks and overrides, and letters written from right to left. */
+/** Characters that change the direction of the words around them: marks, overrides, and letters written from right to left. */
 const turning = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/
 
 /** A value as a part of a sentence of the app: the words around it keep their order (UAX 9: an isolate ends what was begun within it). */

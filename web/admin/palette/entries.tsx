@@ -118,7 +118,7 @@ const useFilters = (asked: string, current: Resource | undefined): readonly Entr
   })
 }
 
-/** New records, those of the shown list with its key. */
+/** New records. The entry of the shown list has a key. */
 const useCreates = (current: Resource | undefined): readonly Entry[] => {
   const t = useMessages()
   const { catalogue } = useApp()

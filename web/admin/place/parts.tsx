@@ -75,7 +75,7 @@ interface TableProps<Row> {
   readonly nameOf?: (row: Row) => string
 }
 
-/** A cell's content. A text is a line of its own direction: what is too long loses its end, whichever way the page is written. */
+/** A cell's content. A text has its own direction, so that a long text loses its end and not its beginning, also on a page of the other direction. */
 const lineOf = (shown: ReactNode): ReactNode => typeof shown === "string" ? <bdi className="cut">{shown}</bdi> : shown
 
 /** A table. The address's `id` is the open row. `J` and `K` open the next and the previous row. */

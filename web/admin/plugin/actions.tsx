@@ -21,7 +21,7 @@ interface Asked {
 /** Most records that are read at once where their key cannot be searched for. */
 const mostReads = 6
 
-/** Selected records with all their fields: a list has only those that it shows. Records that are gone are left out. */
+/** Selected records with all their fields: a list has only the fields of its columns. Records that no longer exist are left out. */
 export const readWhole = async (resource: Resource, keys: readonly string[]): Promise<readonly AnyRecord[]> => {
   const routes = resourceClient(resource.name)
   const [name, ...more] = resource.model.primaryKey

@@ -12,7 +12,7 @@ export type Drafts = { readonly [field: string]: Draft }
 
 export type Values = { readonly [field: string]: unknown }
 
-/** Whether two values in wire form are equal. A number is equal to its exact text, because both stand for the same value. */
+/** Whether two values in wire form are equal. A number is equal to its exact text, because both are the same value. */
 export const isSame = (a: unknown, b: unknown): boolean => {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)

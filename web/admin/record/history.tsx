@@ -15,7 +15,7 @@ import { plain, short } from "../model/plain.ts"
 import { isSame } from "./draft.ts"
 import style from "./record.module.css"
 
-/** Fields that differ between two versions, without those that every write changes. */
+/** Fields that differ between two versions. Fields that every write changes are left out. */
 const differences = (resource: Resource, version: AnyRecord, before: AnyRecord | undefined): readonly string[] =>
   before === undefined ?
     [] :

@@ -24,7 +24,7 @@ interface LiveRelatedProps {
   readonly onMarks: OnMarks
 }
 
-/** What differs between the rows that are shown and those that were read. */
+/** The difference between the shown rows and the rows that were read. */
 const compare = (target: Resource, shown: readonly AnyRecord[], now: readonly AnyRecord[]) => {
   const after = new Map(now.map((record) => [keyOf(target, record), record]))
   const before = new Set(shown.map((record) => keyOf(target, record)))
@@ -58,7 +58,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
     const look = async (): Promise<void> => {
       waiting = false
       const now = await latest.current.read(ending.signal)
-      // Compared with what is shown by now: an own save has brought its rows meanwhile.
+      // Compared with the rows that are shown now: a save of one's own may have changed them meanwhile.
       const { page } = latest.current
       const { changed, gone, items } = compare(target, page.items, now.items)
       if (changed.length > 0) latest.current.onPage({ ...page, items })
@@ -71,7 +71,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
       waiting = true
       const timer = setTimeout(() => {
         timers.delete(timer)
-        // What cannot be read now is read when the next change comes: what is shown stays as it was.
+        // After a failure the shown rows stay. The next change reads them again.
         look().catch(() => undefined)
       }, collectMs)
       timers.add(timer)

@@ -34,7 +34,7 @@ import { rowProblems } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
 import { type RecordEdit, useRecordEdit } from "./use-record.ts"
 
-/** Relations that follow what others do. Each watches with a connection of its own, and a browser has six to a host. */
+/** The most relations that follow changes by others. Each watches with a connection of its own, and a browser has six to a host. */
 const mostFollowed = 2
 
 const LiveRecord = lazy(() => import("./live.tsx").then(({ LiveRecord }) => ({ default: LiveRecord })))

@@ -1,4 +1,4 @@
-/** The rows of one relation as a table: those that are stored, and those that are new. Cells become inputs one by one. */
+/** The rows of one relation as a table: stored rows and new rows. Cells become inputs one by one. */
 
 import { ChevronRight, RotateCcw, Trash2 } from "lucide-react"
 import { type ReactNode, useState } from "react"

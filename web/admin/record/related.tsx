@@ -62,7 +62,7 @@ interface RelatedProps {
   readonly rows: Rows
   readonly problems: { readonly [row: string]: string }
   readonly editable: boolean
-  /** Whether the rows follow what others do: each relation that does takes a connection. */
+  /** Whether the rows follow changes by others. Each relation that does takes a connection. */
   readonly live: boolean
   readonly onRows: (rows: Rows) => void
 }

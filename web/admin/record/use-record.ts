@@ -156,7 +156,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     refetchOnMount: "always"
   })
   // A version that arrives during editing does not replace the edited one. A save on the older version leads to the merge.
-  // Of the same version the one that was read last has the links of files that live longer.
+  // If the version is the same, the record that was read last is shown: its links of files work longer.
   const base = editBase === null || loaded?.record.etag === editBase.etag ? loaded?.record : editBase
   const changes = useMemo(() => base === undefined ? {} : changesOf(drafts, base), [base, drafts])
   const count = Object.keys(drafts).length + rowsCount(rows)
@@ -221,7 +221,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
         const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
         setRefused(fields)
         setRefusal(Object.keys(fields).length === 0 ? problem : null)
-        // Once what is wrong stands below its field.
+        // After the problem is drawn below its field.
         setTimeout(() => focusProblem(fields))
       }
       return false

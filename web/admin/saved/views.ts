@@ -25,7 +25,7 @@ export type ViewValues = Pick<SavedView, "name" | "filter" | "order_by" | "colum
 const path = "/saved-views"
 const keyOf = (resource: string): readonly string[] => ["saved-views", resource]
 
-/** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of those. */
+/** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of them. */
 export const useSavedViews = ({ may, name, source }: Resource): readonly SavedView[] => {
   const settled = useSettled()
   const { data } = useQuery({

@@ -1,4 +1,4 @@
-/** What the app does first: it asks who is signed in, and loads its frame and its texts. Nothing is drawn for it, so it need not wait for what draws. */
+/** What the app does first: it asks who is signed in, and loads its frame and its texts. It draws nothing, so it does not wait for the code that draws. */
 
 import { begin } from "../ground/session.ts"
 import { loadChosen } from "../messages/locale.tsx"

@@ -98,7 +98,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
     return <Begun id={step.id} title={title} onClose={onDone} />
   }
   const found = step.at === "tried" ? step.preview : null
-  // Those that were not tried may still be changed, unless each that was tried is refused.
+  // Records that were not tried may still be changed, unless every tried record is refused.
   const hopeless = found?.written === 0 && [found.total, found.refused].includes(found.tried)
   return (
     <ChangeDialog

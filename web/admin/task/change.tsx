@@ -1,4 +1,4 @@
-/** The dialog around a change of many records: one field and its new value, a try, what the try found, and the change itself. It writes nothing. */
+/** The dialog around a change of many records: one field and its new value, a try with its result, and the change itself. It writes nothing. */
 
 import { type ReactNode, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
@@ -39,7 +39,7 @@ export const useChange = (resource: Resource): Change => {
   }
 }
 
-/** Where a change stands; `tried` has what the try found. */
+/** The step of a change. `tried` has the result of the try. */
 export type ChangeStep<Tried> =
   | { readonly at: "choose" }
   | { readonly at: "busy"; readonly done: number; readonly all: number }
@@ -89,13 +89,13 @@ interface ChangeDialogProps {
   readonly title: string
   readonly change: Change
   readonly step: ChangeStep<object>
-  /** What the button says that tries it. */
+  /** The label of the button that tries it. */
   readonly check: string
   readonly onCheck: () => void
   /** The button that does it; null while there is nothing to do. */
   readonly go: { readonly label: string; readonly onPress: () => void } | null
   readonly onClose: () => void
-  /** What the try found. */
+  /** The result of the try. */
   readonly children: ReactNode
 }
 

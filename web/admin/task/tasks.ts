@@ -26,7 +26,7 @@ export interface ImportColumn {
 export interface Plan {
   readonly mapping: readonly (string | null)[]
   readonly mode: "create" | "update" | "upsert"
-  /** A field, or those of a primary key that has several. */
+  /** A field, or the fields of a composite primary key. */
   readonly match?: string | readonly string[] | null
   readonly errors: "stop" | "skip"
 }

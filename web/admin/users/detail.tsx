@@ -100,7 +100,7 @@ interface QuestionDialogProps {
   readonly question: Question
   readonly user: AccountUser
   readonly done: Done
-  /** What was put in for a ban. */
+  /** The reason and the time that were put in for a ban. */
   readonly ban: Ban
   readonly onBan: (ban: Ban) => void
   readonly onClose: () => void

@@ -1,4 +1,4 @@
-/** The form that sends events of a time range again: two times in the person's own zone, and whether only those that failed. */
+/** The form that sends events of a time range again: two times in the person's own zone, and whether only failed deliveries. */
 
 import { type ReactNode, useId, useState } from "react"
 import { Cancel, Dialog } from "../ground/parts.tsx"
