@@ -456,6 +456,10 @@ describe("circles", () => {
   )
 })
 
+/** A function of so many lines. */
+const functionOf = (lines: number): string =>
+  `export const a = (): number => {\n${"\n".repeat(lines - 3)}  return 1\n}\n`
+
 /** Rule, path, text, and whether the linter refuses the file. */
 const linted: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["no-floating-promises", "core/app/float.ts", "const f = async () => 1\nexport const a = () => {\n  f()\n}\n", true],
@@ -495,7 +499,10 @@ const linted: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["no-restricted-globals", "core/domain/measure.ts", "export const a = performance.now()\n", true],
   ["no-restricted-globals", "core/domain/local.ts", "export const a = (process: number) => process\n", false],
   ["no-restricted-globals", "core/app/time.test.ts", "export const a = performance.now()\n", false],
-  ["no-restricted-globals", "composition/print.ts", "export const a = () => console.log(1)\n", false]
+  ["no-restricted-globals", "composition/print.ts", "export const a = () => console.log(1)\n", false],
+  ["max-lines-per-function", "web/admin/list/long.tsx", functionOf(151), true],
+  ["max-lines-per-function", "web/admin/list/short.tsx", functionOf(150), false],
+  ["max-lines-per-function", "composition/long.ts", functionOf(151), false]
 ]
 
 describe("linter", () => {
