@@ -3,7 +3,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from "react"
 import { config } from "../config.ts"
 import { enter, isReset, useSession } from "../ground/session.ts"
-import { useEntryLocale } from "../messages/locale.tsx"
+import { useEntryLocale, useLoadedLocale } from "../messages/locale.tsx"
 import style from "../sign-in/sign-in.module.css"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { Frame } from "./begin.ts"
@@ -23,6 +23,7 @@ const Waiting = (): ReactNode => {
 
 const Entrance = (): ReactNode => {
   const session = useSession()
+  const texts = useLoadedLocale()
   const t = useEntryLocale().t
   switch (session.state) {
     case "checking":
@@ -46,7 +47,8 @@ const Entrance = (): ReactNode => {
         </main>
       )
     case "in":
-      return Frame !== undefined && <Frame session={session} />
+      // The texts may still be loaded if another language was chosen meanwhile.
+      return Frame === undefined || texts === null ? <Waiting /> : <Frame session={session} />
   }
 }
 
