@@ -45,7 +45,7 @@ it.each([
   ["de", de, "1 Byte", "105 Byte", "1,5 kB"],
   ["fr", fr, "1 octet", "105 octets", "1,5 ko"],
   ["es", es, "1 byte", "105 bytes", "1,5 kB"]
-])("says bytes with the plural of %s", (locale, { time }, one, some, many) => {
+])("says bytes with the plural of %s", (locale, texts, one, some, many) => {
   const { bytes } = makeFormats(locale, texts)
   expect([1, 105, 1_500].map(bytes).map((each) => each.replace(/[\u00a0\u202f]/g, " "))).toEqual([one, some, many])
 })
