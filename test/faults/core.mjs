@@ -251,6 +251,20 @@ export const faults = [
     tests: ["test/http/writes/update.test.ts", "test/http/writes/create.test.ts"]
   },
   {
+    rule: "nothing is added that would have to be rounded",
+    file: "core/domain/write/body.ts",
+    old: "cellFromJson({ ...field, optional: false }, value[\"$add\"]!)",
+    new: "cellFromText(field, String(value[\"$add\"]))",
+    tests: ["test/http/writes/increment.test.ts"]
+  },
+  {
+    rule: "an increment is judged by what it makes of the record",
+    file: "core/app/write/judge.ts",
+    old: "  const values = adds.size === 0 ? given : new Map([...given, ...added.values])\n",
+    new: "  const values = new Map([...given, ...[...added.values].slice(1)])\n",
+    tests: ["test/http/writes/increment.test.ts"]
+  },
+  {
     rule: "a batch has 500 operations at most",
     file: "core/domain/write/batch.ts",
     old: "  if (list.length > maxOperations) {",

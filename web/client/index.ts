@@ -53,6 +53,7 @@ export { isSafeSource } from "./source.ts"
 export type { Source } from "./source.ts"
 export type { TokenSource } from "./token.ts"
 export type {
+  Addition,
   CreateIn,
   ExpandIn,
   FieldOf,

@@ -70,10 +70,18 @@ export type CreateIn<C, Name extends ResourceName<C>> =
   CreateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"], ResourcesOf<C>[Name]["~owner"]> extends infer Body
     ? { [Each in keyof Body]: Body[Each] }
     : never
-export type UpdateIn<C, Name extends ResourceName<C>> =
-  UpdateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"]> extends infer Body
-    ? { [Each in keyof Body]: Body[Each] }
-    : never
+/** In an update, instead of the value of an integer or a decimal: what is to be added to the stored one, exactly. */
+export interface Addition {
+  readonly $add: string | number
+}
+
+type AdditionTo<Field> = Field extends AnyField ? KindOf<Field> extends "integer" | "decimal" ? Addition : never : never
+
+export type UpdateIn<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap
+  ? UpdateOf<Fields, ResourcesOf<C>[Name]["~managed"]> extends infer Body
+    ? { [Each in keyof Body]: Body[Each] | AdditionTo<Fields[Each & keyof Fields]> }
+  : never
+  : never
 
 type KindOf<Field extends AnyField> = Field["~field"] extends { readonly kind: infer K } ? K : unknown
 

@@ -338,8 +338,14 @@ export const createSchema = (access: Access): Doc => {
   )
 }
 
+/** What an update takes for a field: a value, or of an integer or decimal what is to be added to the stored one. */
+const patchSchema = (field: Field): Doc =>
+  field.kind === "integer" || field.kind === "decimal"
+    ? { anyOf: [bodySchema(field), closedObject({ $add: bodySchema({ ...field, optional: false }) }, ["$add"])] }
+    : bodySchema(field)
+
 const updateSchema = (access: Access): Doc =>
-  closedObject(entries(updatableFields(access), (field) => worded(field, bodySchema(field))), [], {
+  closedObject(entries(updatableFields(access), (field) => worded(field, patchSchema(field))), [], {
     examples: [updateExample(access)]
   })
 
