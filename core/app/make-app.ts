@@ -20,7 +20,8 @@ import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
-import { create, remove, restore, undelete, update } from "./write/single.ts"
+import { create, remove, restore, undelete } from "./write/single.ts"
+import { patch } from "./write/upsert.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
@@ -87,7 +88,7 @@ const makeUses = (
   histogram: (call, resource) => histogram(core, call, resource),
   seek: (call, resource) => seek(core, call, resource),
   create: (call, resource, body) => create(core, call, resource, body),
-  update: (call, resource, key, body) => update(core, call, resource, key, body),
+  update: (call, resource, key, body) => patch(core, call, resource, key, body),
   remove: (call, resource, key) => remove(core, call, resource, key),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),

@@ -265,6 +265,27 @@ export const faults = [
     tests: ["test/http/writes/increment.test.ts"]
   },
   {
+    rule: "an upsert whose record was made in between is tried again",
+    file: "core/app/write/upsert.ts",
+    old: "        if (raced.has(place) || !failedFor(error, \"Unique\")) return Effect.fail(error)\n",
+    new: "        if (raced.has(place) || failedFor(error, \"Unique\")) return Effect.fail(error)\n",
+    tests: ["test/http/writes/upsert.test.ts"]
+  },
+  {
+    rule: "an upsert finds no record that the caller cannot see",
+    file: "core/app/write/upsert.ts",
+    old: "  const visible = visibleRows(access, always, false)\n",
+    new: "  const visible = always\n",
+    tests: ["test/http/writes/upsert.test.ts"]
+  },
+  {
+    rule: "what is unique is so in the database",
+    file: "core/domain/compile/facts.ts",
+    old: "  if (isUnique(table, named) || isUniqueAmongLive(model, table, named)) return\n",
+    new: "  return\n",
+    tests: ["core/domain/compile/facts.test.ts"]
+  },
+  {
     rule: "a batch has 500 operations at most",
     file: "core/domain/write/batch.ts",
     old: "  if (list.length > maxOperations) {",

@@ -139,6 +139,7 @@ describe("what the ledger answers", () => {
     await ask(412, ann, "PATCH", path, { body: { name: "y" }, headers: stale })
     const quiet = await ask(204, ann, "PATCH", path, { body: { name: "y" }, headers: { "If-Match": "*", ...minimal } })
     expect(quiet.headers.get("etag")).not.toBe(changed.headers.get("etag"))
+    await ask(201, ann, "PATCH", "/api/v1/papers/70?allow_missing=true", { body: { level: 1 } })
     await ask(403, ann, "PATCH", "/api/v1/accounts/2", { body: { name: "x" }, headers: { "If-Match": "*" } })
     await ask(200, ann, "DELETE", path, { headers: whole })
     await ask(200, admin, "POST", `${path}:undelete`)

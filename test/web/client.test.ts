@@ -143,6 +143,19 @@ describe("writes", () => {
     expect((await orders.list({ filter: "ship_country = SE", count: "exact" })).total_size).toBe(1)
   })
 
+  it("creates what is missing", async () => {
+    const tags = client.resource("product_tags")
+    const put = () => tags.update([1, "fresh"], {}, { etag: "*", allowMissing: true })
+    expect((await put()).tag).toBe("fresh")
+    expect((await put()).tag).toBe("fresh")
+    const batch = client.batch()
+    const other = batch.update("product_tags", [1, "other"], {}, { etag: "*", allowMissing: true })
+    expect((await batch.send()).of(other).tag).toBe("other")
+    expect(await problem(tags.update("1", {}, { etag: "*", match: "tag" }))).toMatchObject({
+      slug: "invalid-parameter"
+    })
+  })
+
   it("runs a batch with references", async () => {
     const batch = client.batch()
     const order = batch.create("orders", { customer_id: "1", owner_id: "ann", ship_country: "DK" })

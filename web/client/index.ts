@@ -42,6 +42,7 @@ export type {
   Selection,
   Series,
   SeriesQuery,
+  Upserting,
   WriteOptions
 } from "./records.ts"
 export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"

@@ -89,6 +89,14 @@ export interface ChangeOptions extends WriteOptions {
   readonly etag: string
 }
 
+/** What an update does besides changing the record of its key. */
+export interface Upserting {
+  /** Creates the record if it is missing, also with the etag `"*"`. `data` then holds what a create requires. */
+  readonly allowMissing?: boolean
+  /** A field declared `unique()`: `key` is its value. */
+  readonly match?: string
+}
+
 export interface DeleteOptions extends WriteOptions {
   readonly etag?: string
 }
@@ -188,7 +196,7 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   readonly update: (
     key: KeyOf<C, Name>,
     data: UpdateIn<C, Name>,
-    options: ChangeOptions
+    options: ChangeOptions & Upserting
   ) => Promise<RecordIn<C, Name>>
   readonly delete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<void>
   /** Restores a soft-deleted record. A 409 if it is not deleted. */
@@ -317,7 +325,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
       ...more,
       method,
       path,
-      query: { dry_run: options?.dryRun },
+      query: { ...more.query, dry_run: options?.dryRun },
       signal: options?.signal
     })
     return (data === undefined ? { etag: headers.get("etag") ?? "" } : present(data)) as never
@@ -338,7 +346,8 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
     create: async (data, options) =>
       write("POST", path, options, { ...idempotent(options?.idempotencyKey), json: data }),
-    update: async (key, json, options) => write("PATCH", record(key), options, { json }),
+    update: async (key, json, { allowMissing, match, ...options }) =>
+      write("PATCH", record(key), options, { json, query: { allow_missing: allowMissing, match } }),
     delete: async (key, options) => {
       await write("DELETE", record(key), options)
     },

@@ -23,6 +23,7 @@ import type { Cell, Json } from "../../domain/value/kind.ts"
 import {
   inOperation,
   isReference,
+  isUpsert,
   readBatch,
   referencedNames,
   referredFields,
@@ -54,6 +55,8 @@ import { answerWrite, preferenceApplied } from "./single.ts"
 import type { Outcome } from "./single.ts"
 import { traceOf, writtenRecord } from "./transaction.ts"
 import type { Trace } from "./transaction.ts"
+import { executeUpsert, prepareUpsert } from "./upsert.ts"
+import type { Raced } from "./upsert.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {
@@ -82,6 +85,8 @@ interface Run {
   /** Which fields of which named records the operations refer to. */
   readonly referred: ReadonlyMap<string, ReadonlySet<string>>
   readonly references: Map<string, Referenced>
+  /** Upserts that met a record of another request; it outlives the run. */
+  readonly raced: Raced
   pending: Pending[]
   /** Bytes of the values that wait. */
   waiting: number
@@ -121,6 +126,7 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
       const referred = referredFields(operations)
       const attempt = (grouped: boolean) => {
         let last: Run | undefined
+        const raced: Raced = new Set()
         const answer = answerWrite(
           fiber,
           core,
@@ -139,6 +145,7 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
               budget: new Budget(core.options),
               referred,
               references: new Map(),
+              raced,
               pending: [],
               waiting: 0,
               underWay: null,
@@ -234,7 +241,8 @@ export const noReferences: ReadonlyMap<string, Referenced> = new Map()
 const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
   const found = new Map<string, Named>()
   for (const operation of operations) {
-    if (operation.op === "create") continue
+    // A record that a unique field names is locked when its turn comes.
+    if (operation.op === "create" || (operation.op === "update" && operation.match !== "")) continue
     const { op, resource } = operation
     const access = permitted(run.call, resource, op === "delete" ? "delete" : "update")
     if (Result.isFailure(access)) continue
@@ -322,10 +330,12 @@ const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<Creat
   const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write
   if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
-    return Result.fail(invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`))
+    return Result.fail(refTwice(ref))
   }
   return Result.map(run.budget.spend(write.success.values.values()), () => write.success)
 }
+
+const refTwice = (ref: string): Problem => invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`)
 
 /** Whether two creates can go into one statement: same access, same fields given. */
 export const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
@@ -388,6 +398,7 @@ const runOne = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Problem | RecordsError> {
   const { bindings, core, references, tx } = run
   const { op, resource } = operation
+  if (isUpsert(operation)) return yield* runUpsert(run, index, operation)
   const access = yield* Effect.fromResult(permitted(run.call, resource, op === "delete" ? "delete" : "update"))
   if (op === "reorder") return yield* runReorder(run, index, access, operation)
   const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
@@ -402,6 +413,36 @@ const runOne = Effect.fnUntraced(function*(
   yield* Effect.fromResult(run.budget.spend(write.values.values()))
   const updated = yield* Effect.catch(execute(core, tx, { ...write, midway }, bindings), refusedIn(access, op))
   yield* Effect.fromResult(note(run, index, updated))
+})
+
+/** An update of a record that may be missing, or that a unique field names. */
+const runUpsert = Effect.fnUntraced(function*(
+  run: Run,
+  index: number,
+  { allowMissing, data, etag, key, match, ref, resource }: BatchOperation & { op: "update" }
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  if (ref !== null && references.has(ref)) return yield* Effect.fail(refTwice(ref))
+  const upsert = yield* Effect.fromResult(Result.gen(() =>
+    prepareUpsert(core, run.call, {
+      request: { allowMissing, match },
+      resource,
+      cells: (model) => resolveKey(model, references, key),
+      body: ({ restricted }) => resolveData(restricted, references, data),
+      precondition: etag,
+      createOnly: false
+    })
+  ))
+  const { access, create, update } = upsert
+  // What either way would write: which of them it is shows later.
+  if (Result.isSuccess(create)) yield* Effect.fromResult(run.budget.spend(create.success.values.values()))
+  else if (Result.isSuccess(update)) yield* Effect.fromResult(run.budget.spend(update.success.values.values()))
+  const written = yield* Effect.catch(
+    executeUpsert(core, tx, upsert, bindings, run.raced, index, run.written.length > 0),
+    refusedIn(access, "update")
+  )
+  if (ref !== null) references.set(ref, referenced(run, ref, written))
+  yield* Effect.fromResult(note(run, index, written, allowMissing))
 })
 
 /** What the database has against the values of one operation; other failures are the batch's. */
@@ -467,13 +508,13 @@ const keep = (run: Run, written: Written): void => {
 
 type Noted = Result.Result<void, Problem>
 
-/** Notes what a write did, what it cost, and what the batch answers for it. */
-const note = (run: Run, index: number, written: Written): Noted => {
+/** Notes what a write did, what it cost, and what the batch answers for it; `tells`: whether the record was created. */
+const note = (run: Run, index: number, written: Written, tells = false): Noted => {
   if (written.op !== "create") keep(run, written)
   else run.written.push(traceOf(written))
   return Result.flatMap(
     spent(run, written),
-    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written))
+    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written, tells))
   )
 }
 
@@ -488,10 +529,12 @@ const answer = (run: Run, index: number, result: string): Noted => {
   return run.budget.answer(result)
 }
 
-const writtenResult = (run: Run, written: Written): string => {
+const writtenResult = (run: Run, written: Written, tells: boolean): string => {
+  const created = tells ? `"created":${written.op === "create"}` : ""
   // What the caller cannot read is not shown to its creator either.
-  if (!written.visible) return "{}"
+  if (!written.visible) return `{${created}}`
   const { etag, json: record } = writtenRecord(run.core, written, run.bindings, run.rehearses)
   const tag = `"etag":${JSON.stringify(etag)}`
-  return run.minimal ? `{${tag}}` : `{"record":${record},${tag}}`
+  const told = tells ? `${created},${tag}` : tag
+  return run.minimal ? `{${told}}` : `{"record":${record},${told}}`
 }

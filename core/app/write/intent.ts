@@ -28,6 +28,8 @@ export type Write =
     readonly values: Values
     /** What is added to stored numbers; without it, nothing. */
     readonly adds?: Additions
+    /** Values that the record must have already: of fields that only a create writes. Without it, none. */
+    readonly fixed?: Values
     /** What the body says of files. */
     readonly files: GivenFiles
     readonly precondition: Precondition

@@ -26,6 +26,7 @@ import {
   invalidRecord,
   merged,
   noAdditions,
+  readOnlyError,
   validateRecord,
   withRoles
 } from "../../domain/write/body.ts"
@@ -286,6 +287,9 @@ const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row:
   )
   const judged = judge(core, tx, write, row, () => {
     const errors = [...settled.errors, ...added.errors]
+    if (write.fixed !== undefined) {
+      for (const field of changedValues(cells(row), write.fixed).keys()) errors.push(readOnlyError(field.name))
+    }
     if (errors.length > 0) return Result.fail(invalidRecord(errors))
     const fits = write.lenient === true ? checkValues(set) : fitting
     return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)

@@ -223,7 +223,13 @@ export const preferenceApplied = (preference: ReturnPreference | null): { readon
   preference === null ? {} : { "preference-applied": `return=${preference}` }
 
 /** The answer to a single write. A record that the caller cannot see is not shown to its creator, either. */
-const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings, rehearses: boolean): Reply => {
+export const presentWrite = (
+  core: Core,
+  call: Call,
+  written: Written,
+  bindings: Bindings,
+  rehearses: boolean
+): Reply => {
   const preference = returnPreference(call.header("prefer"))
   const { access, key, op, visible } = written
   const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
@@ -265,7 +271,7 @@ const single = (
  * Whether a write needs no transaction: it is one statement, and no hook and no kept version would have to be undone with it. A rule over a
  * created record is judged when the record exists.
  */
-const standsAlone = (core: Core, write: Write): boolean => {
+export const standsAlone = (core: Core, write: Write): boolean => {
   const { access, op } = write
   return core.options.writeHooks.length === 0 && access.model.history === null &&
     core.checks?.has(access.model.name) !== true &&

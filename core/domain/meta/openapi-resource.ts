@@ -359,6 +359,35 @@ export const resourceResponses = ({ access: { model: { name: resource } }, permi
   }
 }
 
+/** What an update takes and answers besides: where the caller may create, and where a unique field may name the record. */
+const upsertParts = ({ access: { restricted }, permissions }: Subject, resource: string) => {
+  const unique = restricted.fields.filter((field) => field.unique).map((field) => field.name)
+  const named: readonly Doc[] = unique.length === 0 ? [] : [
+    {
+      name: "key",
+      in: "path",
+      required: true,
+      description: "The record's key, or the value of the field that `match` names.",
+      schema: { type: "string" }
+    },
+    {
+      name: "match",
+      in: "query",
+      description: "A unique field that names the record instead of its key.",
+      schema: { type: "string", enum: unique }
+    }
+  ]
+  return permissions.create
+    ? {
+      parameters: [
+        ...["If-Match-Or-Missing", "If-None-Match-Any", "allow_missing", "Idempotency-Key"].map(parameter),
+        ...named
+      ],
+      responses: { "201": ref("responses", `${resource}.Created`), ...refusals(422) }
+    }
+    : { parameters: [parameter("If-Match-Required"), ...named], responses: {} }
+}
+
 const writePaths = (subject: Subject, collection: string): { readonly [path: string]: Doc } => {
   const { access, permissions } = subject
   const resource = name(subject)
@@ -366,12 +395,16 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
   const nothing = ref("responses", "204")
   const item: { [method: string]: Json } = {}
   if (permissions.update) {
+    const more = upsertParts(subject, resource)
     item["patch"] = operation(subject, "update", {
       rule: "update",
-      summary: "Change a record",
-      parameters: [parameter("If-Match-Required"), ...writeParameters],
-      body: ref("schemas", `${resource}.Update`),
+      summary: permissions.create ? "Change a record, or create it with `allow_missing`" : "Change a record",
+      parameters: [...more.parameters, ...writeParameters],
+      body: permissions.create
+        ? { anyOf: [ref("schemas", `${resource}.Update`), ref("schemas", `${resource}.Create`)] }
+        : ref("schemas", `${resource}.Update`),
       responses: {
+        ...more.responses,
         "200": written,
         "204": nothing,
         ...refusals(400, 401, 403, 404, 409, 412, 428)
@@ -524,6 +557,10 @@ export const sharedQuery: Doc = Object.fromEntries([
       default: false
     }
   ),
+  query("allow_missing", "Whether a missing record is created; the body then has what a create requires.", {
+    type: "boolean",
+    default: false
+  }),
   query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
   query("validate_only", "The name of `dry_run` in AIP-163; either of them is enough.", {
     type: "boolean",

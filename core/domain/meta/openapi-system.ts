@@ -166,6 +166,14 @@ const headerParameters: Doc = {
     text
   ),
   "If-Match-Required": headerParameter("If-Match", "ETag of the version to change, or `*` for any.", text, true),
+  "If-Match-Or-Missing": headerParameter(
+    "If-Match",
+    "ETag of the version to change, or `*` for any. Required for a record that is there; with `allow_missing`, `*` also creates one.",
+    text
+  ),
+  "If-None-Match-Any": headerParameter("If-None-Match", "With `allow_missing`: create, but change nothing.", {
+    const: "*"
+  }),
   "If-None-Match": headerParameter("If-None-Match", "ETags already held: 304 when one is current.", text),
   "Prefer": headerParameter("Prefer", "Whether the answer holds the record.", {
     type: "string",
@@ -238,8 +246,22 @@ const batchOperations = (subjects: Subjects): Doc => {
     ...operation(
       "update",
       updatable,
-      { key: ref("schemas", "BatchWrite.Key"), etag, data: data("update") },
-      ["key", "etag", "data"],
+      {
+        key: ref("schemas", "BatchWrite.Key"),
+        etag,
+        data: data("update"),
+        match: { type: "string", description: "A unique field that `key` is a value of." },
+        allow_missing: {
+          type: "boolean",
+          description: "Whether a record that is missing is created, as `PATCH` does."
+        },
+        ref: {
+          type: "string",
+          pattern: "^[A-Za-z0-9_.-]{1,64}$",
+          description: "With `allow_missing`: a name for the record in later operations."
+        }
+      },
+      ["key", "data"],
       (subject) => ({ key: exampleKey(subject), etag: exampleEtag, data: updateExample(subject.access) })
     ),
     ...operation("delete", deletable, { key: ref("schemas", "BatchWrite.Key"), etag }, ["key"], (subject) => ({
@@ -312,6 +334,7 @@ const batchSchemas = (operations: Doc): Doc => {
         record: { ...anyObject, description: "Create and update: the record, unless `return=minimal`." },
         etag: ref("schemas", "EntityTag"),
         deleted: flag,
+        created: { ...flag, description: "With `allow_missing`: whether the record was created." },
         records: list(openObject({ key: text, etag: ref("schemas", "EntityTag") }, ["key", "etag"]))
       }, []))
     }, ["results"])
