@@ -20,7 +20,8 @@ import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
-import { create, remove, restore, undelete } from "./write/single.ts"
+import { create } from "./write/create.ts"
+import { remove, restore, undelete } from "./write/single.ts"
 import { patch } from "./write/upsert.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */

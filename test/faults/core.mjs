@@ -286,6 +286,20 @@ export const faults = [
     tests: ["core/domain/compile/facts.test.ts"]
   },
   {
+    rule: "a list below a record is known to who can follow the relation",
+    file: "core/app/write/create.ts",
+    old: "access.decisions.read.of !== \"deny\" &&\n      access.restricted.byName.has(to)",
+    new: "access.restricted.model.byName.has(to)",
+    tests: ["test/http/writes/nested.test.ts"]
+  },
+  {
+    rule: "a refused record below is named by its place",
+    file: "core/domain/write/nested.ts",
+    old: "`${place}.${each.field}`",
+    new: "each.field",
+    tests: ["test/http/writes/nested.test.ts"]
+  },
+  {
     rule: "a batch has 500 operations at most",
     file: "core/domain/write/batch.ts",
     old: "  if (list.length > maxOperations) {",

@@ -129,6 +129,9 @@ describe("what the ledger answers", () => {
     const first = await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "one" } })
     const path = first.headers.get("location")!
     await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "two" }, headers: minimal })
+    const noted = { title: "nested", owner_id: "ann" }
+    await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "three", notes: [noted] } })
+    await ask(400, ann, "POST", "/api/v1/accounts", { body: { name: "four", notes: [{ ...noted, title: 1 }] } })
     await ask(201, writer, "POST", "/api/v1/dropbox", { body: { message: "unseen" } })
     await ask(400, ann, "POST", "/api/v1/accounts", { body: { name: 1, zq_note: "x" } })
     await ask(409, ann, "POST", "/api/v1/accounts", { body: { name: "three", code: "A-1" } })

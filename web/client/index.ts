@@ -62,6 +62,7 @@ export type {
   FilterIn,
   Json,
   KeyOf,
+  ListsIn,
   RecordExtras,
   RecordIn,
   RecordPermissions,

@@ -16,6 +16,7 @@ import type {
   FilterIn,
   Json,
   KeyOf,
+  ListsIn,
   RecordIn,
   ResourceName,
   ScopeOf,
@@ -190,8 +191,8 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     query?: { readonly fields?: readonly FieldOf<C, Name>[]; readonly show_deleted?: boolean },
     options?: CallOptions
   ) => Promise<RecordIn<C, Name> | null>
-  /** The created record. A caller who may not read it gets a record without fields. */
-  readonly create: (data: CreateIn<C, Name>, options?: CreateOptions) => Promise<RecordIn<C, Name>>
+  /** The created record. A caller who may not read it gets a record without fields. Lists of records below it are in `expand`. */
+  readonly create: (data: CreateIn<C, Name> & ListsIn<C, Name>, options?: CreateOptions) => Promise<RecordIn<C, Name>>
   /** The changed record. Only the fields in `data` change. */
   readonly update: (
     key: KeyOf<C, Name>,

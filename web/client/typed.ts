@@ -171,12 +171,19 @@ type EdgeOf<C> = {
 
 interface Edge<Way extends RelationWay, From extends string, Field extends string> {
   readonly from: From
+  readonly by: Field
   readonly target: Way["target"]
   readonly forth: Way["as"] extends string ? Way["as"] : Stem<Field>
   readonly back: Way["inverse"] extends string ? Way["inverse"] : Way["inverse"] extends false ? never : From
 }
 
-type AnyEdge = { readonly from: string; readonly target: string; readonly forth: string; readonly back: string }
+type AnyEdge = {
+  readonly from: string
+  readonly by: string
+  readonly target: string
+  readonly forth: string
+  readonly back: string
+}
 
 /** The relations of a resource: to one record by its own fields, and to all records that point at it. */
 type WaysOf<C, Name extends ResourceName<C>> =
@@ -189,9 +196,20 @@ type WaysOf<C, Name extends ResourceName<C>> =
   & {
     readonly [Each in Extract<EdgeOf<C>, AnyEdge & { readonly target: Name }> as Each["back"]]: {
       readonly resource: Each["from"]
+      readonly by: Each["by"]
       readonly many: true
     }
   }
+
+/** Lists of records below a new one, by the names of their relations. The field that has its key is left out. */
+export type ListsIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? unknown : {
+  readonly [
+    Each in keyof WaysOf<C, Name> as WaysOf<C, Name>[Each] extends { readonly many: true } ? Each : never
+  ]?: WaysOf<C, Name>[Each] extends
+    { readonly resource: infer Below extends ResourceName<C>; readonly by: infer By extends string }
+    ? readonly Omit<CreateIn<C, Below>, By>[]
+    : never
+}
 
 type WayName<C, Name extends ResourceName<C>> = keyof WaysOf<C, Name> & string
 

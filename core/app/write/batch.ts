@@ -43,6 +43,7 @@ import { permitted, pipeline } from "../ground/core.ts"
 import type { Core } from "../ground/core.ts"
 import { OperationDefect, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
+import type { RequestFiber } from "../ground/timing.ts"
 import { foresee, Prepared, ticketsOf } from "./attach.ts"
 import { Budget } from "./budget.ts"
 import { createMany, execute } from "./execute.ts"
@@ -72,6 +73,18 @@ interface Pending {
   readonly write: CreateWrite
 }
 
+/** How operations are answered and refused. */
+export interface Told {
+  /** The answer's entry for a record that was written, as JSON. */
+  readonly entry: (run: Answering, written: Written, tells: boolean) => string
+  readonly reply: (entries: readonly string[], written: readonly Trace[]) => Reply
+  /** The refusal of a single operation. */
+  readonly refusal: (error: Problem, index: number, operation: BatchOperation) => Problem
+}
+
+/** What an answer depends on besides what was written. */
+type Answering = Pick<Run, "bindings" | "core" | "minimal" | "rehearses">
+
 /** The state of one run of a batch. */
 interface Run {
   readonly core: Core
@@ -81,6 +94,7 @@ interface Run {
   readonly grouped: boolean
   readonly minimal: boolean
   readonly rehearses: boolean
+  readonly told: Told
   readonly budget: Budget
   /** Which fields of which named records the operations refer to. */
   readonly referred: ReadonlyMap<string, ReadonlySet<string>>
@@ -112,76 +126,94 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
     (operations, fiber) => {
       const preference = returnPreference(call.header("prefer"))
-      const clock = clockOf(fiber)
-      const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-      const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
-      // Around the operations and not around the commit: a batch that was committed must not be called late.
-      const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
-        Effect.suspend(() =>
-          Effect.timeoutOrElse(work, {
-            duration: Math.max(1, deadline - milliseconds()),
-            orElse: () => Effect.fail(outOfTime())
-          })
-        )
-      const referred = referredFields(operations)
-      const attempt = (grouped: boolean) => {
-        let last: Run | undefined
-        const raced: Raced = new Set()
-        const answer = answerWrite(
-          fiber,
-          core,
-          call,
-          body,
-          (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
-            const minimal = preference === "minimal"
-            const run: Run = last = {
-              core,
-              call,
-              tx,
-              bindings,
-              grouped,
-              minimal,
-              rehearses,
-              budget: new Budget(core.options),
-              referred,
-              references: new Map(),
-              raced,
-              pending: [],
-              waiting: 0,
-              underWay: null,
-              written: [],
-              results: []
-            }
-            return Effect.map(inTime(runOperations(run, operations)), () => ({
-              reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
-              written: run.written
-            }))
-          }
-        )
-        return Effect.catchCause(
-          Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
-          (cause) => Effect.failCause(defectNamed(cause, last))
-        )
-      }
-      const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-        const uploads = uploadsOf(core, call, operations)
-        // One alone is asked for when its operation takes it.
-        return core.files === null || uploads.length < 2
-          ? work
-          : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
-      }
-      // Hooks see every write as it happens, so that nothing is grouped where there are any.
-      const ungrouped = Effect.catch(
-        attempt(false),
-        (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
-      )
-      return foreseen(
-        core.options.writeHooks.length > 0
-          ? ungrouped
-          : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
-      )
+      return runBatch(fiber, core, call, body, operations, {
+        entry: writtenResult,
+        reply: (results) => json(200, `{"results":[${results.join(",")}]}`, preferenceApplied(preference)),
+        refusal: (error, index, { op, resource }) => inOperation(error, index, op, resource)
+      })
     }
   )
+
+/** Runs operations in order in one transaction, within the bounds of a batch. */
+export const runBatch = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  /** What the client sent. */
+  body: Uint8Array,
+  operations: readonly BatchOperation[],
+  told: Told
+): Effect.Effect<Reply, Problem> => {
+  const minimal = returnPreference(call.header("prefer")) === "minimal"
+  const clock = clockOf(fiber)
+  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+  // Around the operations and not around the commit: a batch that was committed must not be called late.
+  const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
+    Effect.suspend(() =>
+      Effect.timeoutOrElse(work, {
+        duration: Math.max(1, deadline - milliseconds()),
+        orElse: () => Effect.fail(outOfTime())
+      })
+    )
+  const referred = referredFields(operations)
+  const attempt = (grouped: boolean) => {
+    let last: Run | undefined
+    const raced: Raced = new Set()
+    const answer = answerWrite(
+      fiber,
+      core,
+      call,
+      body,
+      (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+        const run: Run = last = {
+          core,
+          call,
+          tx,
+          bindings,
+          grouped,
+          minimal,
+          rehearses,
+          told,
+          budget: new Budget(core.options),
+          referred,
+          references: new Map(),
+          raced,
+          pending: [],
+          waiting: 0,
+          underWay: null,
+          written: [],
+          results: []
+        }
+        return Effect.map(inTime(runOperations(run, operations)), () => ({
+          reply: told.reply(run.results, run.written),
+          written: run.written
+        }))
+      }
+    )
+    return Effect.catchCause(
+      Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
+      (cause) => Effect.failCause(defectNamed(cause, last))
+    )
+  }
+  const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+    const uploads = uploadsOf(core, call, operations)
+    // One alone is asked for when its operation takes it.
+    return core.files === null || uploads.length < 2
+      ? work
+      : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
+  }
+  // Hooks see every write as it happens, so that nothing is grouped where there are any.
+  const ungrouped = Effect.catch(
+    attempt(false),
+    (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
+  )
+  return foreseen(
+    core.options.writeHooks.length > 0
+      ? ungrouped
+      : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+  )
+}
 
 /** The uploads that operations attach, as far as the caller may write at all. */
 const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]): readonly GivenUpload[] => {
@@ -212,8 +244,8 @@ const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly
 /** Adds to a failure which operation it is of: the one that was under way when the last try ended. */
 const named = (error: Problem, run: Run | undefined): Problem => {
   if (run === undefined || run.underWay === null) return error
-  const { index, operation: { op, resource } } = run.underWay
-  return inOperation(error, index, op, resource)
+  const { index, operation } = run.underWay
+  return run.told.refusal(error, index, operation)
 }
 
 /** The same for a defect, such as a hook that throws. Where several things went wrong at once, it is no single operation's. */
@@ -514,7 +546,7 @@ const note = (run: Run, index: number, written: Written, tells = false): Noted =
   else run.written.push(traceOf(written))
   return Result.flatMap(
     spent(run, written),
-    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written, tells))
+    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : run.told.entry(run, written, tells))
   )
 }
 
@@ -529,7 +561,7 @@ const answer = (run: Run, index: number, result: string): Noted => {
   return run.budget.answer(result)
 }
 
-const writtenResult = (run: Run, written: Written, tells: boolean): string => {
+const writtenResult = (run: Answering, written: Written, tells: boolean): string => {
   const created = tells ? `"created":${written.op === "create"}` : ""
   // What the caller cannot read is not shown to its creator either.
   if (!written.visible) return `{${created}}`

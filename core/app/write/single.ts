@@ -246,7 +246,8 @@ export const presentWrite = (
   return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
 
-const single = (
+/** Runs one write and answers it. */
+export const single = (
   fiber: RequestFiber,
   core: Core,
   call: Call,
@@ -300,26 +301,6 @@ const planTarget = function*(
   const access = yield* during(fiber, "write.access", () => permitted(call, resource, ruleOf(op)))
   return { access, key: yield* readKey(access.model, segment) }
 }
-
-const planCreate = (
-  fiber: RequestFiber,
-  core: Core,
-  call: Call,
-  resource: string,
-  body: Uint8Array
-): Result.Result<Write, Problem> =>
-  Result.flatMap(during(fiber, "write.access", () => permitted(call, resource, "create")), (access) =>
-    Result.flatMap(
-      during(fiber, "write.parse", () => readJson(body)),
-      (record) => during(fiber, "write.plan", () => prepareCreate(access, record, ticketsOf(core)))
-    ))
-
-/** `POST /{resource}`: 201 with record, ETag and `Location`. */
-export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) => planCreate(fiber, core, call, resource, body),
-    (write, fiber) => single(fiber, core, call, body, write)
-  )
 
 /**
  * Creates a record for somebody who may see nothing of it. When the database refuses it because another record has its values, it is

@@ -400,9 +400,7 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
       rule: "update",
       summary: permissions.create ? "Change a record, or create it with `allow_missing`" : "Change a record",
       parameters: [...more.parameters, ...writeParameters],
-      body: permissions.create
-        ? { anyOf: [ref("schemas", `${resource}.Update`), ref("schemas", `${resource}.Create`)] }
-        : ref("schemas", `${resource}.Update`),
+      body: ref("schemas", `${resource}.Update`),
       responses: {
         ...more.responses,
         "200": written,

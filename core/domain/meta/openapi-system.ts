@@ -225,7 +225,7 @@ const batchOperations = (subjects: Subjects): Doc => {
     }
   const data = (body: string): Doc => ({
     ...anyObject,
-    description: `The ${body} body of the resource; a reference may stand for any value.`
+    description: `The ${body} body of the resource, without lists below it; a reference may stand for any value.`
   })
   const fields = ordered.map((name) => `${codes(reorderable(subjects.get(name)!))} of \`${name}\``).join(", ")
   return {
