@@ -18,6 +18,7 @@ import { facets, histogram, series } from "./read/aggregate.ts"
 import { makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
+import { changeFiltered } from "./task/filtered.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
 import { create } from "./write/create.ts"
@@ -91,6 +92,8 @@ const makeUses = (
   create: (call, resource, body) => create(core, call, resource, body),
   update: (call, resource, key, body) => patch(core, call, resource, key, body),
   remove: (call, resource, key) => remove(core, call, resource, key),
+  updateFiltered: (call, resource, body) => changeFiltered(core, call, resource, "update", body),
+  removeFiltered: (call, resource) => changeFiltered(core, call, resource, "delete", null),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
   sizes: (call) => sizes(core, call),

@@ -300,6 +300,20 @@ export const faults = [
     tests: ["test/http/writes/nested.test.ts"]
   },
   {
+    rule: "a change by filter needs the number of records that it is to change",
+    file: "core/app/task/filtered.ts",
+    old: "if (expectedCount === null && !rehearses)",
+    new: "if (expectedCount === undefined && !rehearses)",
+    tests: ["test/http/writes/filtered.test.ts"]
+  },
+  {
+    rule: "a change by filter changes all records or none",
+    file: "core/app/task/filtered.ts",
+    old: "  for (const [at, refusal] of refused) return",
+    new: "  for (const [at, refusal] of [...refused].slice(1)) return",
+    tests: ["test/http/writes/filtered.test.ts"]
+  },
+  {
     rule: "a batch has 500 operations at most",
     file: "core/domain/write/batch.ts",
     old: "  if (list.length > maxOperations) {",

@@ -143,6 +143,10 @@ describe("what the ledger answers", () => {
     const quiet = await ask(204, ann, "PATCH", path, { body: { name: "y" }, headers: { "If-Match": "*", ...minimal } })
     expect(quiet.headers.get("etag")).not.toBe(changed.headers.get("etag"))
     await ask(201, ann, "PATCH", "/api/v1/papers/70?allow_missing=true", { body: { level: 1 } })
+    const counted = "/api/v1/papers?filter=level%3D3"
+    await ask(200, ann, "PATCH", `${counted}&dry_run=true`, { body: { level: 2 } })
+    await ask(428, ann, "DELETE", counted)
+    await ask(412, ann, "DELETE", `${counted}&expected_count=7`)
     await ask(403, ann, "PATCH", "/api/v1/accounts/2", { body: { name: "x" }, headers: { "If-Match": "*" } })
     await ask(200, ann, "DELETE", path, { headers: whole })
     await ask(200, admin, "POST", `${path}:undelete`)

@@ -156,6 +156,18 @@ describe("writes", () => {
     })
   })
 
+  it("changes and deletes what passes a filter, as many as are expected", async () => {
+    const orders = client.resource("orders")
+    for (const note of ["a", "b"]) {
+      await orders.create({ customer_id: "1", owner_id: "ann", ship_country: "IS", note })
+    }
+    const found = orders.where((o) => o.ship_country.eq("IS"))
+    expect(await orders.updateWhere(found, { note: "a" }, { dryRun: true })).toEqual({ count: 2, changed: 1 })
+    expect(await problem(orders.deleteWhere(found, { expectedCount: 3 }))).toMatchObject({ status: 412 })
+    expect(await orders.updateWhere(found, { note: "a" }, { expectedCount: 2 })).toEqual({ count: 2, changed: 1 })
+    expect(await orders.deleteWhere(found, { expectedCount: 2 })).toEqual({ count: 2, changed: 2 })
+  })
+
   it("runs a batch with references", async () => {
     const batch = client.batch()
     const order = batch.create("orders", { customer_id: "1", owner_id: "ann", ship_country: "DK" })

@@ -31,6 +31,8 @@ export type {
   DeleteOptions,
   Facets,
   FacetsQuery,
+  Filtered,
+  FilteredOptions,
   Granularity,
   Histogram,
   HistogramQuery,

@@ -200,6 +200,13 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     options: ChangeOptions & Upserting
   ) => Promise<RecordIn<C, Name>>
   readonly delete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<void>
+  /** Changes up to 500 records that pass a filter, all of them or none. */
+  readonly updateWhere: (
+    filter: FilterIn<C, Name>,
+    data: UpdateIn<C, Name>,
+    options: FilteredOptions
+  ) => Promise<Filtered>
+  readonly deleteWhere: (filter: FilterIn<C, Name>, options: FilteredOptions) => Promise<Filtered>
   /** Restores a soft-deleted record. A 409 if it is not deleted. */
   readonly undelete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<RecordIn<C, Name>>
   /** Restores an earlier version (extension `history`). `version` is its `history_id`. */
@@ -219,6 +226,20 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   ) => Promise<Uploaded>
   /** Changes of records that the caller sees, as they happen, until the signal aborts. */
   readonly watch: (options?: WatchOptions) => AsyncIterable<WatchEvent>
+}
+
+/** What a change of the records that pass a filter did. */
+export interface Filtered {
+  /** How many passed. */
+  readonly count: number
+  /** How many of them differ from before. */
+  readonly changed: number
+}
+
+export interface FilteredOptions extends CallOptions {
+  /** How many records must pass. Required unless it is a dry run, which tells the number. */
+  readonly expectedCount?: number
+  readonly dryRun?: boolean
 }
 
 /** Lists with longer addresses are sent as a `:search`, because proxies limit the length of addresses. */
@@ -332,6 +353,16 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     return (data === undefined ? { etag: headers.get("etag") ?? "" } : present(data)) as never
   }
 
+  const filtered = async (
+    method: string,
+    filter: unknown,
+    { dryRun, expectedCount, signal }: FilteredOptions,
+    json?: unknown
+  ): Promise<Filtered> => {
+    const query = { filter: filterOf(filter), expected_count: expectedCount, dry_run: dryRun }
+    return (await send<Filtered>({ method, path, query, json, signal })).data
+  }
+
   const client: ResourceClient = {
     name,
     baseUrl: urlOf({ path: "" }),
@@ -352,6 +383,8 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     delete: async (key, options) => {
       await write("DELETE", record(key), options)
     },
+    updateWhere: (filter, data, options) => filtered("PATCH", filter, options, data),
+    deleteWhere: (filter, options) => filtered("DELETE", filter, options),
     undelete: async (key, options) => write("POST", `${record(key)}:undelete`, options),
     restore: async (key, version, options) =>
       write("POST", `${record(key)}:restore`, options, { json: { version: String(version) } }),

@@ -115,9 +115,9 @@ type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
 /** A batch has as long as this many statements may take. */
-const statementsOfTime = 4
+export const statementsOfTime = 4
 
-const outOfTime = (): Problem =>
+export const outOfTime = (): Problem =>
   problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
 
 /** `POST :batchWrite`: all operations or none; a failure names its operation. */

@@ -380,10 +380,10 @@ const upsertParts = ({ access: { restricted }, permissions }: Subject, resource:
   return permissions.create
     ? {
       parameters: [
-        ...["If-Match-Or-Missing", "If-None-Match-Any", "allow_missing", "Idempotency-Key"].map(parameter),
+        ...["If-Match-Any", "Only-Create", "allow_missing", "Idempotency-Key"].map(parameter),
         ...named
       ],
-      responses: { "201": ref("responses", `${resource}.Created`), ...refusals(422) }
+      responses: { "201": ref("responses", `${resource}.Created`) }
     }
     : { parameters: [parameter("If-Match-Required"), ...named], responses: {} }
 }
@@ -398,7 +398,7 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
     const more = upsertParts(subject, resource)
     item["patch"] = operation(subject, "update", {
       rule: "update",
-      summary: permissions.create ? "Change a record, or create it with `allow_missing`" : "Change a record",
+      summary: permissions.create ? "Change a record, or create it" : "Change a record",
       parameters: [...more.parameters, ...writeParameters],
       body: ref("schemas", `${resource}.Update`),
       responses: {
@@ -421,10 +421,24 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
       }
     })
   }
+  const filtered = (op: "update" | "delete", body: Doc | null): Doc =>
+    operation(subject, `${op}_where`, {
+      rule: op,
+      summary: op === "update" ? "Change what passes a filter" : "Delete what passes a filter",
+      parameters: ["matching", "expected_count", "dry_run", "validate_only"].map(parameter),
+      ...(body === null ? {} : { body }),
+      responses: { "200": ref("responses", "Filtered"), ...refusals() }
+    })
+  const readable = permissions.read && access.model.key.every((field) => access.restricted.byName.has(field.name))
+  const whole: { [method: string]: Json } = {}
+  if (permissions.update && readable) whole["patch"] = filtered("update", ref("schemas", `${resource}.Update`))
+  if (permissions.delete && readable) whole["delete"] = filtered("delete", null)
   return {
+    ...(Object.keys(whole).length === 0 ? {} : { [collection]: whole }),
     ...(permissions.create
       ? {
         [collection]: {
+          ...whole,
           post: operation(subject, "create", {
             rule: "create",
             summary: "Create a record",
@@ -555,6 +569,17 @@ export const sharedQuery: Doc = Object.fromEntries([
       default: false
     }
   ),
+  ["matching", {
+    name: "filter",
+    in: "query",
+    required: true,
+    description: "Which records; at most 500 pass. Beyond that, `:bulk`.",
+    schema: { type: "string" }
+  }],
+  query("expected_count", "How many records pass. Required unless it is a dry run, which tells it.", {
+    type: "integer",
+    minimum: 0
+  }),
   query("allow_missing", "Whether a missing record is created; the body then has what a create requires.", {
     type: "boolean",
     default: false
@@ -575,6 +600,12 @@ export const exportResponse: Doc = {
     "application/x-ndjson": { schema: { type: "string", description: "One JSON object a line." } }
   }
 }
+
+/** The answer of a change by filter. */
+export const filteredResponse: Doc = respond(
+  "How many records passed, and how many of them differ from before.",
+  openObject({ count: { type: "integer" }, changed: { type: "integer" } }, ["count", "changed"])
+)
 
 /** Schemas and responses of the aggregates. */
 const facet = openObject({

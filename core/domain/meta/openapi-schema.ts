@@ -352,7 +352,7 @@ const listsBelow = ({ access: { restricted }, relations }: Subject, subjects: Su
 /** What an update takes for a field: a value, or of an integer or decimal what is to be added to the stored one. */
 const patchSchema = (field: Field): Doc =>
   field.kind === "integer" || field.kind === "decimal"
-    ? { anyOf: [bodySchema(field), closedObject({ $add: bodySchema({ ...field, optional: false }) }, ["$add"])] }
+    ? { anyOf: [bodySchema(field), ref("schemas", "Addition")] }
     : bodySchema(field)
 
 const updateSchema = (access: Access): Doc =>

@@ -78,6 +78,7 @@ const problemSchema = (): Doc =>
       }, ["message"])),
       code: { type: "string", description: "Sign-in routes: the auth server's own code." },
       etag: { type: "string", description: "412: the current version." },
+      count: { type: "integer", description: "412 of a change by filter: how many records it finds." },
       changed: { ...list(text), description: "412: fields that changed since the version sent, where known." },
       suggestion: { type: "string", description: "`expensive-query`: an index that would help." },
       outcome: {
@@ -92,7 +93,7 @@ const problemSchema = (): Doc =>
       column: { type: "integer", description: "Import: the value in that line, or the character, from 1." },
       op: text,
       resource: text,
-      key: { type: "string", description: "Batch: the record of a reorder that failed." }
+      key: { type: "string", description: "The record that failed, of a reorder or of a change by filter." }
     },
     ["type", "title", "status", "detail"],
     {
@@ -166,12 +167,12 @@ const headerParameters: Doc = {
     text
   ),
   "If-Match-Required": headerParameter("If-Match", "ETag of the version to change, or `*` for any.", text, true),
-  "If-Match-Or-Missing": headerParameter(
+  "If-Match-Any": headerParameter(
     "If-Match",
     "ETag of the version to change, or `*` for any. Required for a record that is there; with `allow_missing`, `*` also creates one.",
     text
   ),
-  "If-None-Match-Any": headerParameter("If-None-Match", "With `allow_missing`: create, but change nothing.", {
+  "Only-Create": headerParameter("If-None-Match", "With `allow_missing`: create, but change nothing.", {
     const: "*"
   }),
   "If-None-Match": headerParameter("If-None-Match", "ETags already held: 304 when one is current.", text),
@@ -505,6 +506,9 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
     schemas: {
       EntityTag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
       RowCount: { type: "integer", minimum: 0 },
+      Addition: closedObject({ $add: { type: ["string", "number"], description: "A value of the field." } }, ["$add"], {
+        description: "What is added to the stored number, exactly."
+      }),
       PageToken: { type: "string", description: "Opaque; empty: there is no such page." },
       RecordPermissions: openObject(
         {

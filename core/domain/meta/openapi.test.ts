@@ -39,6 +39,7 @@ const ats = (doc: ReturnType<typeof documentOf>, text: string): readonly string[
 describe("openapiDocument", () => {
   it("has every route for one who may do everything", () => {
     expect(ats(admin, "/orders")).toEqual([
+      "DELETE /api/v1/orders",
       "DELETE /api/v1/orders/{key}",
       "GET /api/v1/orders",
       "GET /api/v1/orders/{key}",
@@ -47,6 +48,7 @@ describe("openapiDocument", () => {
       "GET /api/v1/orders:histogram",
       "GET /api/v1/orders:seek",
       "GET /api/v1/orders:series",
+      "PATCH /api/v1/orders",
       "PATCH /api/v1/orders/{key}",
       "POST /api/v1/orders",
       "POST /api/v1/orders/{key}:undelete",
@@ -88,7 +90,9 @@ describe("openapiDocument", () => {
     const clerk = documentOf(requestOf(callerOf("clerk")))
     // A delete is decided by the record, whatever the roles are.
     expect(ats(clerk, "/orders").filter((at) => !at.startsWith("GET"))).toEqual([
+      "DELETE /api/v1/orders",
       "DELETE /api/v1/orders/{key}",
+      "PATCH /api/v1/orders",
       "PATCH /api/v1/orders/{key}",
       "POST /api/v1/orders/{key}:undelete",
       "POST /api/v1/orders:search"

@@ -15,6 +15,7 @@ import type { OpenForm } from "./openapi-form.ts"
 import {
   aggregateResponses,
   exportResponse,
+  filteredResponse,
   relationSchema,
   resourceParameters,
   resourcePaths,
@@ -181,7 +182,8 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     ...system.responses,
     ...aggregateResponses,
     ...taskResponses,
-    Export: exportResponse
+    Export: exportResponse,
+    Filtered: filteredResponse
   }
   for (const [name, subject] of subjects) {
     const collection = `${basePath}/${name}`
