@@ -1,5 +1,5 @@
 /**
- * Single writes as use cases: create, PATCH, DELETE and `:undelete`. Each runs the write pipeline once and makes its answer: status, ETag,
+ * Single writes as use cases: PATCH, DELETE and `:undelete`; `create.ts` and `upsert.ts` stand on what is here. Each runs the write pipeline once and makes its answer: status, ETag,
  * Location and preferences. Idempotency keys and dry runs wrap the transaction here, for batches too.
  */
 
