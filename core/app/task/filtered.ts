@@ -39,6 +39,7 @@ interface Plan {
   readonly request: FilteredRequest
   readonly rest: Call["query"]
   readonly scope: BulkScope
+  readonly data: Json
   /** Most records that one such request changes. */
   readonly most: number
 }
@@ -60,8 +61,12 @@ const planFiltered = function*(
   const data: Json = body === null ? null : yield* readJson(body)
   const bulk = { kind: "bulk", op, filter: request.filter, except: [], data } as const
   const scope = yield* bulkScope(core, call.access, resource, bulk, batchSize + 1)
-  return { op, request, rest, scope, most: Math.max(1, Math.min(batchSize, scope.page.limit - 1)) }
+  return { op, request, rest, scope, data, most: Math.max(1, Math.min(batchSize, scope.page.limit - 1)) }
 }
+
+/** What an idempotency key stands for: the records and the change. */
+const requested = ({ data, op, request }: Plan): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify([op, request.filter, request.expectedCount, data]))
 
 const tooMany = (resource: string, most: number): Problem => {
   const message = `More than ${most} records pass the filter.`
@@ -163,7 +168,7 @@ export const changeFiltered = (
         fiber,
         core,
         { ...call, query: rest },
-        null,
+        requested(plan),
         (tx, bindings, rehearses) =>
           Effect.timeoutOrElse(run(tx, bindings, rehearses), {
             duration: statementsOfTime * core.options.statementTimeoutMs,

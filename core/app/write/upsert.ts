@@ -188,6 +188,10 @@ const planUpsert = function*(
   return { upsert, rest, allowMissing: request.allowMissing }
 }
 
+/** What an idempotency key stands for besides the path: the body, and by which field the path names the record. */
+const requested = ({ by }: Upsert, body: Uint8Array): Uint8Array =>
+  by === null ? body : new TextEncoder().encode(`${by.name}\n${new TextDecoder().decode(body)}`)
+
 /** `PATCH` with `allow_missing` or `match`: 201 where it created the record, else the answer of a PATCH. */
 const upsert = (
   core: Core,
@@ -206,7 +210,7 @@ const upsert = (
         fiber,
         core,
         { ...call, query: rest },
-        allowMissing ? body : null,
+        allowMissing ? requested(upsert, body) : null,
         (tx, bindings, rehearses) =>
           Effect.map(executeUpsert(core, tx, upsert, bindings, raced), (written) => ({
             reply: presentWrite(core, { ...call, path: collection }, written, bindings, rehearses),

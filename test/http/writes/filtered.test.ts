@@ -204,6 +204,18 @@ const filtered = (hooks: boolean) => (use: () => TestService): void => {
     )
   })
 
+  it("happens once for an idempotency key, which stands for its filter and change", async () => {
+    const lot = await lotOf(use(), {}, {})
+    const key = { "idempotency-key": `key ${lot}`.replaceAll(/[ "=]/g, "-") }
+    const add = (filter: string, delta: number) =>
+      change(use(), ann, filter, { stock: { $add: delta } }, "&expected_count=2", key)
+    expect((await add(lot, 1)).json).toEqual({ count: 2, changed: 2 })
+    const again = await add(lot, 1)
+    expect([again.json, again.headers.get("idempotency-replayed")]).toEqual([{ count: 2, changed: 2 }, "true"])
+    expect([(await add(lot, 2)).status, (await add(`${lot} OR id = 0`, 1)).status]).toEqual([422, 422])
+    expect((await list(use(), ann, lot)).map(({ stock }) => stock)).toEqual([6, 6])
+  })
+
   it("loses no increment beside others", async () => {
     const lot = await lotOf(use(), {}, {})
     const answers = await Promise.all(

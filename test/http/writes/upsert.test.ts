@@ -250,6 +250,11 @@ const upserts = (hooks: boolean) => (use: () => TestService): void => {
     expect([first.status, second.status, second.headers.get("idempotency-replayed")]).toEqual([201, 201, "true"])
     expect(second.json).toEqual(first.json)
     expect((await patch(use(), ann, bySku(sku), { name: "other" }, "*", key)).status).toBe(422)
+    // The same path and bytes by another field are another request.
+    const id = String(100_000 + ++last)
+    const own = { "idempotency-key": `key-${id}` }
+    expect((await patch(use(), ann, bySku(id), body, "*", own)).status).toBe(201)
+    expect((await patch(use(), ann, `${base}/parts/${id}?allow_missing=true`, body, "*", own)).status).toBe(422)
   })
 
   it("makes one record of many upserts at once", async () => {
