@@ -72,6 +72,7 @@ const fieldOf = (field: MetaField, index: number): Field => ({
   relation: field.relation ?? null,
   optional: field.optional,
   readOnly: field.readOnly,
+  unique: false,
   filterable: field.filterable,
   sortable: field.sortable,
   searched: field.searched,
