@@ -52,7 +52,7 @@ const layers = [
 ]
 
 /**
- * The floors of domain and use cases, from the ground up. A folder of a row may import the folders of the rows before it, but none of a later row and no
+ * The floors of domain, use cases and admin app, from the ground up. A folder of a row may import the folders of the rows before it, but none of a later row and no
  * other folder of its own row. `*` stands for the files beside the folders that no row names.
  */
 const domain = [
@@ -82,10 +82,26 @@ const uses = [
   "task",
   "make-app.ts" // puts them together
 ]
-const storeys = [{ folder: "core/domain/", floors: domain.map(words) }, {
-  folder: "core/app/",
-  floors: uses.map(words)
-}]
+const pages = [
+  "* style", // which service and where; colours, sizes and the frame of a page
+  "messages", // texts, formats and what a person prefers
+  "model", // the client, resources and records as the app knows them; nothing here draws
+  "sources", // what other services say of themselves
+  "ground", // what every page stands on: session, address, dialogs, problems
+  "live place plugin sign-in",
+  "field", // a plugin may draw a field
+  "action chart filter form grid palette saved task", // parts of pages, and pages with none below them
+  "list",
+  "board jobs record users webhooks", // a block and a record show rows as a list does
+  "account", // the same accounts as among the users
+  "shell", // the gate, the frame, and which page is at an address
+  "main.tsx"
+]
+const storeys = [
+  { folder: "core/domain/", floors: domain.map(words) },
+  { folder: "core/app/", floors: uses.map(words) },
+  { folder: "web/admin/", floors: pages.map(words) }
+]
 
 /**
  * The packages, and the folders that may import each; the first row that fits decides. A star stands for any rest.

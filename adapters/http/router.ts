@@ -59,7 +59,9 @@ const batch = methods({ POST: takesBody((app, call, _, body) => app.batch(call, 
 
 const collection = methods({
   GET: reads((app, call, at) => app.list(call, at.resource)),
-  POST: takesBody((app, call, at, body) => app.create(call, at.resource, body))
+  POST: takesBody((app, call, at, body) => app.create(call, at.resource, body)),
+  PATCH: takesBody((app, call, at, body) => app.updateFiltered(call, at.resource, body)),
+  DELETE: reads((app, call, at) => app.removeFiltered(call, at.resource))
 })
 
 const record = methods({

@@ -80,6 +80,20 @@ it("says why a foreign key into a partition is no relation", () => {
   ])
 })
 
+it("calls unique what a full unique index of one column says, and is never null", () => {
+  const columns = [
+    column("code", "text"),
+    column("fax", "text", { nullable: true }),
+    column("half", "text"),
+    column("rate", "float8")
+  ]
+  const uniques = [["code"], ["fax"], ["half", "id"], ["rate"], ["id"]]
+  const [drafted] = draftResources([tableFacts("things", [id, ...columns], { uniques })]).resources
+  expect(drafted?.fields.filter(({ modifiers }) => modifiers.includes("unique()")).map(({ name }) => name)).toEqual([
+    "code"
+  ])
+})
+
 it.each([
   // Rails, Prisma, Sequelize, Django.
   [["created_at", "updated_at"], "updated_at"],

@@ -62,6 +62,11 @@ export interface Drafts {
   readonly frameworks?: Selected["frameworks"]
 }
 
+/** Whether a column alone tells rows apart, in a kind that a field may be unique in. */
+const isUnique = (table: TableFacts, { base, name, nullable }: ColumnFacts): boolean =>
+  !nullable && !["bool", "float4", "float8", "json", "jsonb"].includes(base) &&
+  table.uniques.some((columns) => columns.length === 1 && columns[0] === name)
+
 /** The values a check allows a text column, where each could be an enum value. */
 const enumOf = (table: TableFacts, column: ColumnFacts): readonly string[] | null => {
   if (!isText(column)) return null
@@ -346,6 +351,7 @@ const draftField = (
     ...(column.nullable && !inKey ? ["optional()"] : []),
     ...(known.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
     ...(byDatabase || known.filledBy === "trigger" ? ["dbDefault()"] : []),
+    ...(isUnique(table, column) && !inKey ? ["unique()"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
     ...(!json && !known.softDelete &&

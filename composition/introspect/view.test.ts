@@ -65,7 +65,7 @@ it.each([
 })
 
 it("names icons that the admin app has, each word once", () => {
-  const source = readFileSync(new URL("../../web/admin/shell/icons.tsx", import.meta.url), "utf8")
+  const source = readFileSync(new URL("../../web/admin/ground/icons.tsx", import.meta.url), "utf8")
   const [, list = ""] = /Object\.entries\(\{([^}]*)\}/.exec(source) ?? []
   const known = [...list.matchAll(/(\w+):/g)].map(([, name]) => name)
   expect(known.length).toBeGreaterThan(20)

@@ -51,6 +51,9 @@ export interface App extends TasksApp {
   readonly create: (call: Call, resource: string, body: Uint8Array) => Answer
   readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly remove: (call: Call, resource: string, key: string) => Answer
+  /** `PATCH` and `DELETE /{resource}?filter=…`: the records that pass, all of them or none. */
+  readonly updateFiltered: (call: Call, resource: string, body: Uint8Array) => Answer
+  readonly removeFiltered: (call: Call, resource: string) => Answer
   readonly undelete: (call: Call, resource: string, key: string) => Answer
   /** `:restore`: writes a version of the record back, where a history is kept. */
   readonly restore: (call: Call, resource: string, key: string, body: Uint8Array) => Answer

@@ -19,9 +19,12 @@ import { facets, groups, histogram, series } from "./read/aggregate.ts"
 import { makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
+import { changeFiltered } from "./task/filtered.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
-import { create, remove, restore, undelete, update } from "./write/single.ts"
+import { create } from "./write/create.ts"
+import { remove, restore, undelete } from "./write/single.ts"
+import { patch } from "./write/upsert.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
@@ -89,8 +92,10 @@ const makeUses = (
   aggregate: (call, resource, body) => groups(core, call, resource, body),
   seek: (call, resource) => seek(core, call, resource),
   create: (call, resource, body) => create(core, call, resource, body),
-  update: (call, resource, key, body) => update(core, call, resource, key, body),
+  update: (call, resource, key, body) => patch(core, call, resource, key, body),
   remove: (call, resource, key) => remove(core, call, resource, key),
+  updateFiltered: (call, resource, body) => changeFiltered(core, call, resource, "update", body),
+  removeFiltered: (call, resource) => changeFiltered(core, call, resource, "delete", null),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
   sizes: (call) => sizes(core, call),

@@ -216,7 +216,9 @@ describe("a meta document", () => {
           actions: [
             { label: "Count", function: "count", on: "record", confirm: null },
             { label: "Number", function: 7, on: "record" },
-            { label: "Nowhere", function: "count" }
+            { label: "Nowhere", function: "count" },
+            { label: "Everywhere", function: "count", on: "list", confirm: null },
+            { label: "Mute", function: "count", on: "selection", confirm: { text: "x" } }
           ],
           cells: ["map"]
         }
@@ -235,7 +237,10 @@ describe("a meta document", () => {
     })
     expect((view["links"] as ReadonlyArray<{ readonly label: string }>).map(({ label }) => label))
       .toEqual(["good", "mail", "path"])
-    expect(view["actions"]).toEqual([{ label: "Count", function: "count", confirm: null, on: "record" }])
+    expect(view["actions"]).toEqual([
+      { label: "Count", function: "count", confirm: null, on: "record" },
+      { label: "Mute", function: "count", confirm: null, on: "selection" }
+    ])
     expect(view["cells"]).toEqual({})
     for (
       const href of [

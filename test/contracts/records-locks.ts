@@ -11,6 +11,7 @@ import {
   bindings,
   equals,
   f,
+  insert,
   inTime,
   literal,
   lock,
@@ -18,6 +19,7 @@ import {
   reasonOf,
   type RecordsTest,
   shapeOf,
+  shelves,
   things,
   update,
   type Words
@@ -95,6 +97,17 @@ export const lockSuite = (test: RecordsTest): void => {
       expect(yield* inTime(words.inTransaction((tx) => lock(tx, "2", equals(f("qty"), "1"))))).not.toBeNull()
       yield* end
       expect(yield* inTime(Fiber.join(late))).toBeNull()
+    })
+
+    test("keep a value that is unique for who writes it first, until that one ends", function*(words) {
+      const shelf = (code: string, label: string) => (tx: RecordsTransaction) =>
+        insert(tx, shelves, { code, tenant_id: "1", label })
+      const end = yield* pausing(words, shelf("a", "One"))
+      const twin = yield* Effect.forkChild(reasonOf(words.inTransaction(shelf("b", "one"))))
+      yield* words.waits(1)
+      yield* inTime(words.inTransaction(shelf("c", "two")))
+      yield* end
+      expect(yield* inTime(Fiber.join(twin))).toBe("Unique")
     })
 
     test("are not waited for by who is interrupted, and then not taken", function*(words) {

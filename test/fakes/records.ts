@@ -290,6 +290,14 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       drafted.set(key, row)
     }
 
+    /** Waits for a twin that has the same unique values and is not committed yet: whether they are taken is known when it ends. */
+    const acquireValues = (model: Model, row: Row): Effect.Effect<void, RecordsError> =>
+      Effect.forEach(immediate, (constraint, at) => {
+        const own = constraint.of === "unique" && tableName(constraint.model) === tableName(model)
+        const value = own ? constraint.keyOf(row) : null
+        return value === null ? Effect.void : locks.acquire(owner, `unique ${at} ${value}`)
+      }, { discard: true })
+
     const insertOne = Effect.fnUntraced(function*(
       model: Model,
       fields: readonly Field[],
@@ -307,6 +315,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       // A twin that is not committed yet holds the key: whether it is taken is known when that one ends.
       yield* locks.acquire(owner, lockName(model, key))
       if (find(model, key) !== null) return yield* Effect.fail(taken(model))
+      yield* acquireValues(model, row)
       write(model, key, row)
       return row
     })
@@ -327,6 +336,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       if (touch && model.version !== null) {
         row[model.version.index] = nextVersion(model.version, cellOf(stored, model.version), yield* nowMicros)
       }
+      yield* acquireValues(model, row)
       const moved = keyOf(model, row)
       if (moved !== text) {
         yield* locks.acquire(owner, lockName(model, moved))

@@ -103,7 +103,7 @@ export const faults = [
   {
     rule: "the app turns with its language",
     file: "web/admin/messages/locale.tsx",
-    old: "document.documentElement.dir = locale.direction",
+    old: "document.documentElement.dir = first.direction",
     new: "document.documentElement.dir = \"ltr\"",
     tests: ["test/browser/admin/list.test.ts"]
   },
@@ -116,7 +116,7 @@ export const faults = [
   },
   {
     rule: "the address says the filter",
-    file: "web/admin/list/page.tsx",
+    file: "web/admin/list/view.ts",
     old: "const filter = query.get(\"filter\") ?? \"\"",
     new: "const filter = \"\"",
     tests: ["test/browser/admin/sources.test.ts"]

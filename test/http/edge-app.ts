@@ -139,6 +139,8 @@ export const script = (): Script => {
     create: (call, resource, body) => create(call, resource, undefined, body),
     update: record("update"),
     remove: record("remove"),
+    updateFiltered: (call, resource, body) => record("updateFiltered")(call, resource, undefined, body),
+    removeFiltered: (call, resource) => record("removeFiltered")(call, resource),
     undelete: record("undelete"),
     restore: record("restore"),
     batch: (call, body) => batch(call, undefined, undefined, body),

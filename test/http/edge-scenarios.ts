@@ -207,11 +207,11 @@ const order: readonly Scenario[] = [
   { name: "invisible for this caller", target: at("/orders"), token: "user-nobody", status: 404, slug: "not-found" },
   {
     name: "405 collection",
-    method: "DELETE",
+    method: "PUT",
     target: at("/orders"),
     status: 405,
     slug: "method-not-allowed",
-    header: { allow: "GET, HEAD, POST" }
+    header: { allow: "GET, HEAD, POST, PATCH, DELETE" }
   },
   {
     name: "405 record",

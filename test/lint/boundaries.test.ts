@@ -190,6 +190,21 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["composition/a", "react-aria-components"],
   ["web/react/a", "../admin/main.tsx"],
   ["web/admin/list/a", "@codemirror/state"],
+  // rooms of the admin app: floors above and neighbours
+  ["web/admin/a", "./messages/locale.tsx"],
+  ["web/admin/style/a", "../messages/locale.tsx"],
+  ["web/admin/messages/a", "../model/client.ts"],
+  ["web/admin/model/a", "../sources/follow.ts"],
+  ["web/admin/sources/a", "../ground/app.ts"],
+  ["web/admin/ground/a", "../sign-in/sign-in.tsx"],
+  ["web/admin/plugin/a", "../field/input-props.ts"],
+  ["web/admin/place/a", "../plugin/page.tsx"],
+  ["web/admin/field/a", "../filter/bar.tsx"],
+  ["web/admin/task/a", "../list/page.tsx"],
+  ["web/admin/list/a", "../record/page.tsx"],
+  ["web/admin/users/a", "../account/page.tsx"],
+  ["web/admin/account/a", "../shell/shell.tsx"],
+  ["web/admin/shell/a", "../main.tsx"],
   // a test beside the code keeps to its layer but for tools and test/
   ["core/domain/read/a.test", "../../app/read/list.ts"],
   ["core/domain/read/a.test", "pg"],
@@ -259,6 +274,14 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["web/client/b", "effect/Result"],
   ["web/admin/b", "../client/client.ts"],
   ["web/admin/b", "react-aria-components"],
+  ["web/admin/messages/b", "../config.ts"],
+  ["web/admin/model/b", "../messages/locale.tsx"],
+  ["web/admin/ground/b", "../style/frame.module.css"],
+  ["web/admin/field/b", "../plugin/part.tsx"],
+  ["web/admin/list/b", "../task/change.tsx"],
+  ["web/admin/record/b", "../list/copied.ts"],
+  ["web/admin/account/b", "../users/accounts.ts"],
+  ["web/admin/shell/b", "../account/page.tsx"],
   ["web/react/b", "@tanstack/react-query"],
   ["core/domain/read/b.test", "vitest"],
   ["core/domain/read/b.test", "@effect/vitest"],
@@ -309,6 +332,8 @@ const whole: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["floor", "core/domain/floorless.ts", "export const a = 1\n", false],
   ["floor", "core/app/attic/box.ts", "export const a = 1\n", true],
   ["floor", "core/app/floorless.ts", "export const a = 1\n", true],
+  ["floor", "web/admin/attic/box.tsx", "export const a = 1\n", true],
+  ["floor", "web/admin/floorless.ts", "export const a = 1\n", false],
   ["floor", "core/app/roof.test.ts", "export const a = 1\n", false],
   ["syntax", "composition/broken.ts", "export const = 1\n", true]
 ]
@@ -431,6 +456,10 @@ describe("circles", () => {
   )
 })
 
+/** A function of so many lines. */
+const functionOf = (lines: number): string =>
+  `export const a = (): number => {\n${"\n".repeat(lines - 3)}  return 1\n}\n`
+
 /** Rule, path, text, and whether the linter refuses the file. */
 const linted: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["no-floating-promises", "core/app/float.ts", "const f = async () => 1\nexport const a = () => {\n  f()\n}\n", true],
@@ -470,7 +499,10 @@ const linted: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["no-restricted-globals", "core/domain/measure.ts", "export const a = performance.now()\n", true],
   ["no-restricted-globals", "core/domain/local.ts", "export const a = (process: number) => process\n", false],
   ["no-restricted-globals", "core/app/time.test.ts", "export const a = performance.now()\n", false],
-  ["no-restricted-globals", "composition/print.ts", "export const a = () => console.log(1)\n", false]
+  ["no-restricted-globals", "composition/print.ts", "export const a = () => console.log(1)\n", false],
+  ["max-lines-per-function", "web/admin/list/long.tsx", functionOf(151), true],
+  ["max-lines-per-function", "web/admin/list/short.tsx", functionOf(150), false],
+  ["max-lines-per-function", "composition/long.ts", functionOf(151), false]
 ]
 
 describe("linter", () => {

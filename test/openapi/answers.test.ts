@@ -139,6 +139,9 @@ describe("what the ledger answers", () => {
     const first = await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "one" } })
     const path = first.headers.get("location")!
     await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "two" }, headers: minimal })
+    const noted = { title: "nested", owner_id: "ann" }
+    await ask(201, ann, "POST", "/api/v1/accounts", { body: { name: "three", notes: [noted] } })
+    await ask(400, ann, "POST", "/api/v1/accounts", { body: { name: "four", notes: [{ ...noted, title: 1 }] } })
     await ask(201, writer, "POST", "/api/v1/dropbox", { body: { message: "unseen" } })
     await ask(400, ann, "POST", "/api/v1/accounts", { body: { name: 1, zq_note: "x" } })
     await ask(409, ann, "POST", "/api/v1/accounts", { body: { name: "three", code: "A-1" } })
@@ -149,6 +152,11 @@ describe("what the ledger answers", () => {
     await ask(412, ann, "PATCH", path, { body: { name: "y" }, headers: stale })
     const quiet = await ask(204, ann, "PATCH", path, { body: { name: "y" }, headers: { "If-Match": "*", ...minimal } })
     expect(quiet.headers.get("etag")).not.toBe(changed.headers.get("etag"))
+    await ask(201, ann, "PATCH", "/api/v1/papers/70?allow_missing=true", { body: { level: 1 } })
+    const counted = "/api/v1/papers?filter=level%3D3"
+    await ask(200, ann, "PATCH", `${counted}&dry_run=true`, { body: { level: 2 } })
+    await ask(428, ann, "DELETE", counted)
+    await ask(412, ann, "DELETE", `${counted}&expected_count=7`)
     await ask(403, ann, "PATCH", "/api/v1/accounts/2", { body: { name: "x" }, headers: { "If-Match": "*" } })
     await ask(200, ann, "DELETE", path, { headers: whole })
     await ask(200, admin, "POST", `${path}:undelete`)

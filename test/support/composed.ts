@@ -25,10 +25,11 @@ import type { Parts } from "../../composition/edge.ts"
 import type { FileParts } from "../../composition/files.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
-import type { Model } from "../../core/domain/model/model.ts"
+import type { Model, Models } from "../../core/domain/model/model.ts"
 import { cellFromJson } from "../../core/domain/value/cell.ts"
 import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
+import type { FakeConstraint } from "../fakes/constraints.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import type { FakeRecords } from "../fakes/records.ts"
 import { makeFakeSavedViews } from "../fakes/saved-views.ts"
@@ -96,6 +97,8 @@ export interface Fixture {
   readonly rows: { readonly [resource: string]: ReadonlyArray<{ readonly [name: string]: Json }> }
   /** Defaults the database fills in, for the fake. */
   readonly defaultOf?: NonNullable<Parameters<typeof makeFakeRecords>[0]>["defaultOf"]
+  /** Constraints of the schema besides keys and values that must be there, for the fake. */
+  readonly constraints?: (models: Models) => readonly FakeConstraint[]
 }
 
 export const testSecret = "a secret of the tests, long enough"
@@ -175,7 +178,10 @@ export const startService = async (
   let release = async (): Promise<void> => {}
   let connected: Postgres | null = null
   if (backend === "fake") {
-    fake = makeFakeRecords(fixture.defaultOf === undefined ? {} : { defaultOf: fixture.defaultOf })
+    fake = makeFakeRecords({
+      ...(fixture.defaultOf === undefined ? {} : { defaultOf: fixture.defaultOf }),
+      ...(fixture.constraints === undefined ? {} : { constraints: fixture.constraints(compiled.models) })
+    })
     for (const { model, rows } of seeds) fake.seed(model, rows)
     records = fake.service
   } else {

@@ -49,6 +49,7 @@ export const makeField = (
   filterable: true,
   sortable: true,
   searched: false,
+  unique: false,
   sensitive: false,
   alias: null,
   default: null,

@@ -163,6 +163,31 @@ describe("writes", () => {
     expect((await orders.list({ filter: "ship_country = SE", count: "exact" })).total_size).toBe(1)
   })
 
+  it("creates what is missing", async () => {
+    const tags = client.resource("product_tags")
+    const put = () => tags.update([1, "fresh"], {}, { etag: "*", allowMissing: true })
+    expect((await put()).tag).toBe("fresh")
+    expect((await put()).tag).toBe("fresh")
+    const batch = client.batch()
+    const other = batch.update("product_tags", [1, "other"], {}, { etag: "*", allowMissing: true })
+    expect((await batch.send()).of(other).tag).toBe("other")
+    expect(await problem(tags.update("1", {}, { etag: "*", match: "tag" }))).toMatchObject({
+      slug: "invalid-parameter"
+    })
+  })
+
+  it("changes and deletes what passes a filter, as many as are expected", async () => {
+    const orders = client.resource("orders")
+    for (const note of ["a", "b"]) {
+      await orders.create({ customer_id: "1", owner_id: "ann", ship_country: "IS", note })
+    }
+    const found = orders.where((o) => o.ship_country.eq("IS"))
+    expect(await orders.updateWhere(found, { note: "a" }, { dryRun: true })).toEqual({ count: 2, changed: 1 })
+    expect(await problem(orders.deleteWhere(found, { expectedCount: 3 }))).toMatchObject({ status: 412 })
+    expect(await orders.updateWhere(found, { note: "a" }, { expectedCount: 2 })).toEqual({ count: 2, changed: 1 })
+    expect(await orders.deleteWhere(found, { expectedCount: 2 })).toEqual({ count: 2, changed: 2 })
+  })
+
   it("runs a batch with references", async () => {
     const batch = client.batch()
     const order = batch.create("orders", { customer_id: "1", owner_id: "ann", ship_country: "DK" })

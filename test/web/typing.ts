@@ -149,6 +149,17 @@ export const bodies = (client: Client<Shop>) => {
   void orders.create({ customer_id: "1", ship_country: "NO", id: "7" })
   // @ts-expect-error The service sets the version itself.
   void orders.update("1", { updated_at: "2026-01-01T00:00:00Z" }, { etag: "*" })
+  const line = { owner_id: "ann", product_id: "1", unit_price: "1.00" }
+  void orders.create({ customer_id: "1", ship_country: "NO", lines: [line, { ...line, quantity: 2 }] })
+  // @ts-expect-error The order gives its key to its lines.
+  void orders.create({ customer_id: "1", ship_country: "NO", lines: [{ ...line, order_id: "1" }] })
+  // @ts-expect-error A line has a price.
+  void orders.create({ customer_id: "1", ship_country: "NO", lines: [{ owner_id: "ann", product_id: "1" }] })
+  void orders.update("1", { total: { $add: "-0.10" } }, { etag: "*" })
+  // @ts-expect-error Nothing can be added to a text.
+  void orders.update("1", { note: { $add: "!" } }, { etag: "*" })
+  // @ts-expect-error A new record has nothing to add to.
+  void orders.create({ customer_id: "1", ship_country: "NO", total: { $add: "1" } })
   // @ts-expect-error A decimal is a text, so that it is exact.
   void orders.update("1", { total: 1.5 }, { etag: "*" })
   // @ts-expect-error It is none of the enum's values.

@@ -1,7 +1,7 @@
-/** What the server tells the page before anything is signed in: where the API and the app are, and what the app is called. */
+/** The settings that the server gives to the page before sign-in: where the API and the app are, and what the app is called. */
 
 export interface AppConfig {
-  /** What people call the app. */
+  /** The name of the app for people. */
   readonly name: string
   /** Path of the system endpoints (`/api`) and of the resources (`/api/v1`). */
   readonly api: string
@@ -25,5 +25,5 @@ const read = (): AppConfig => {
 
 export const config: AppConfig = read()
 
-/** What stands before every address of the app: empty, or `/admin`. */
+/** The beginning of every address of the app: empty, or `/admin`. */
 export const prefix: string = config.path === "/" ? "" : config.path

@@ -5,7 +5,7 @@
 
 import { idempotent, keyParts } from "./key.ts"
 import { isObject } from "./problem.ts"
-import type { CreateOptions } from "./records.ts"
+import type { CreateOptions, Upserting } from "./records.ts"
 import type { Answer, Call } from "./request.ts"
 import type { CreateIn, FieldOf, KeyOf, RecordIn, ResourceName, UpdateIn } from "./typed.ts"
 
@@ -55,7 +55,7 @@ export interface BatchBuilder<C = unknown> {
     resource: Name,
     key: KeyOf<C, Name> | Reference,
     data: Referring<UpdateIn<C, Name>>,
-    options: { readonly etag: string }
+    options: { readonly etag: string } & Upserting
   ) => Operation<RecordIn<C, Name>>
   readonly delete: <Name extends ResourceName<C>>(
     resource: Name,
@@ -102,8 +102,8 @@ export const makeBatch = (
       const operation = add({ op: "create", resource, ref, data: bodyOf(data) })
       return { ...operation, $ref: ref, value: (field) => ({ $ref: ref, field }) }
     },
-    update: (resource, key, data, { etag }) =>
-      add({ op: "update", resource, key: keyOf(key), etag, data: bodyOf(data) }),
+    update: (resource, key, data, { allowMissing, etag, match }) =>
+      add({ op: "update", resource, key: keyOf(key), etag, data: bodyOf(data), allow_missing: allowMissing, match }),
     delete: (resource, key, { etag } = {}) => add({ op: "delete", resource, key: keyOf(key), etag }),
     reorder: (resource, field, keys, etags) => add({ op: "reorder", resource, field, keys: keys.map(keyOf), etags }),
     get size() {

@@ -154,7 +154,7 @@ const build = <C>(options: ClientOptions, limits?: MetaLimits): Client<C> => {
     },
     token: tokens.token
   }
-  return client as unknown as Client<C>
+  return client as Client<C>
 }
 
 /**

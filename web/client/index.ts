@@ -32,6 +32,8 @@ export type {
   DeleteOptions,
   Facets,
   FacetsQuery,
+  Filtered,
+  FilteredOptions,
   Granularity,
   GroupIn,
   Groups,
@@ -46,6 +48,7 @@ export type {
   Selection,
   Series,
   SeriesQuery,
+  Upserting,
   WriteOptions
 } from "./records.ts"
 export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
@@ -57,6 +60,7 @@ export { isSafeSource } from "./source.ts"
 export type { Source } from "./source.ts"
 export type { TokenSource } from "./token.ts"
 export type {
+  Addition,
   CreateIn,
   ExpandIn,
   FieldIn,
@@ -65,6 +69,7 @@ export type {
   FilterIn,
   Json,
   KeyOf,
+  ListsIn,
   RecordExtras,
   RecordIn,
   RecordPermissions,

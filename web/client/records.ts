@@ -17,6 +17,7 @@ import type {
   FilterIn,
   Json,
   KeyOf,
+  ListsIn,
   RecordIn,
   ResourceName,
   ScopeOf,
@@ -97,6 +98,14 @@ export interface CreateOptions extends WriteOptions {
 export interface ChangeOptions extends WriteOptions {
   /** The version to change, or `"*"` for any. The call fails with a 412 if it is not the current one. */
   readonly etag: string
+}
+
+/** What an update does besides changing the record of its key. */
+export interface Upserting {
+  /** Creates the record if it is missing, also with the etag `"*"`. `data` then holds what a create requires. */
+  readonly allowMissing?: boolean
+  /** A field declared `unique()`: `key` is its value. */
+  readonly match?: string
 }
 
 export interface DeleteOptions extends WriteOptions {
@@ -247,15 +256,22 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     query?: { readonly fields?: readonly FieldOf<C, Name>[]; readonly show_deleted?: boolean },
     options?: CallOptions
   ) => Promise<RecordIn<C, Name> | null>
-  /** The created record. A caller who may not read it gets a record without fields. */
-  readonly create: (data: CreateIn<C, Name>, options?: CreateOptions) => Promise<RecordIn<C, Name>>
+  /** The created record. A caller who may not read it gets a record without fields. Lists of records below it are in `expand`. */
+  readonly create: (data: CreateIn<C, Name> & ListsIn<C, Name>, options?: CreateOptions) => Promise<RecordIn<C, Name>>
   /** The changed record. Only the fields in `data` change. */
   readonly update: (
     key: KeyOf<C, Name>,
     data: UpdateIn<C, Name>,
-    options: ChangeOptions
+    options: ChangeOptions & Upserting
   ) => Promise<RecordIn<C, Name>>
   readonly delete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<void>
+  /** Changes up to 500 records that pass a filter, all of them or none. */
+  readonly updateWhere: (
+    filter: FilterIn<C, Name>,
+    data: UpdateIn<C, Name>,
+    options: FilteredOptions
+  ) => Promise<Filtered>
+  readonly deleteWhere: (filter: FilterIn<C, Name>, options: FilteredOptions) => Promise<Filtered>
   /** Restores a soft-deleted record. A 409 if it is not deleted. */
   readonly undelete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<RecordIn<C, Name>>
   /** Restores an earlier version (extension `history`). `version` is its `history_id`. */
@@ -280,6 +296,20 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   ) => Promise<Uploaded>
   /** Changes of records that the caller sees, as they happen, until the signal aborts. */
   readonly watch: (options?: WatchOptions) => AsyncIterable<WatchEvent>
+}
+
+/** What a change of the records that pass a filter did. */
+export interface Filtered {
+  /** How many passed. */
+  readonly count: number
+  /** How many of them differ from before. */
+  readonly changed: number
+}
+
+export interface FilteredOptions extends CallOptions {
+  /** How many records must pass. Required unless it is a dry run, which tells the number. */
+  readonly expectedCount?: number
+  readonly dryRun?: boolean
 }
 
 /** Lists with longer addresses are sent as a `:search`, because proxies limit the length of addresses. */
@@ -404,10 +434,20 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
       ...more,
       method,
       path,
-      query: { dry_run: options?.dryRun },
+      query: { ...more.query, dry_run: options?.dryRun },
       signal: options?.signal
     })
     return (data === undefined ? { etag: headers.get("etag") ?? "" } : present(data)) as never
+  }
+
+  const filtered = async (
+    method: string,
+    filter: unknown,
+    { dryRun, expectedCount, signal }: FilteredOptions,
+    json?: unknown
+  ): Promise<Filtered> => {
+    const query = { filter: filterOf(filter), expected_count: expectedCount, dry_run: dryRun }
+    return (await send<Filtered>({ method, path, query, json, signal })).data
   }
 
   const client: ResourceClient = {
@@ -425,10 +465,13 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
     create: async (data, options) =>
       write("POST", path, options, { ...idempotent(options?.idempotencyKey), json: data }),
-    update: async (key, json, options) => write("PATCH", record(key), options, { json }),
+    update: async (key, json, { allowMissing, match, ...options }) =>
+      write("PATCH", record(key), options, { json, query: { allow_missing: allowMissing, match } }),
     delete: async (key, options) => {
       await write("DELETE", record(key), options)
     },
+    updateWhere: (filter, data, options) => filtered("PATCH", filter, options, data),
+    deleteWhere: (filter, options) => filtered("DELETE", filter, options),
     undelete: async (key, options) => write("POST", `${record(key)}:undelete`, options),
     restore: async (key, version, options) =>
       write("POST", `${record(key)}:restore`, options, { json: { version: String(version) } }),

@@ -3,7 +3,7 @@
  * request.
  */
 
-import type { MetaDocument, MetaModel, MetaView } from "./meta.ts"
+import type { MetaDocument, MetaField, MetaModel, MetaRelation, MetaView } from "./meta.ts"
 import { isObject, listOf } from "./problem.ts"
 import type { Source } from "./source.ts"
 
@@ -48,29 +48,34 @@ const names = (value: unknown, known: ReadonlySet<string>): readonly string[] =>
   // What is no text is not among them.
   listOf(value).filter((each): each is string => known.has(each as string))
 
+// A name and a kind make a field, and names a relation. Pages take any other member of them for what it is.
+const isField = (value: Bag): value is Bag & MetaField => isName(value["name"]) && typeof value["kind"] === "string"
+const isRelation = (value: Bag): value is Bag & MetaRelation =>
+  isName(value["name"]) && isName(value["resource"]) && isName(value["targetField"]) &&
+  typeof value["field"] === "string"
+
 const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
-  const fields = bags(bag["fields"]).filter((field) => isName(field["name"]) && typeof field["kind"] === "string")
-    .map((field) => {
-      const { relation, writable, ...rest } = field
-      const { create, update } = bagOf(writable)
-      return {
-        ...rest,
-        ...(isName(relation) && drawn.includes(relation) ? { relation } : {}),
-        ...("values" in field
-          ? { values: listOf(field["values"]).filter((each): each is string => typeof each === "string") }
-          : {}),
-        writable: { create: create === true, update: update === true }
-      }
-    }) as unknown as MetaModel["fields"]
+  const fields = bags(bag["fields"]).filter(isField).map((field): MetaField => {
+    const { relation, writable, ...rest } = field
+    const { create, update } = bagOf(writable)
+    return {
+      ...rest,
+      ...(isName(relation) && drawn.includes(relation) ? { relation } : {}),
+      ...("values" in field
+        ? { values: listOf(field["values"]).filter((each): each is string => typeof each === "string") }
+        : {}),
+      writable: { create: create === true, update: update === true }
+    }
+  })
   const known = new Set(fields.map(({ name }) => name))
   const key = names(bag["primaryKey"], known)
   return {
     name: String(bag["name"]),
     primaryKey: key.length === listOf(bag["primaryKey"]).length ? key : [],
     fields,
-    relations: bags(bag["relations"]).filter(({ field, name, resource, targetField }) =>
-      isName(name) && isName(resource) && drawn.includes(resource) && known.has(String(field)) && isName(targetField)
-    ) as unknown as MetaModel["relations"],
+    relations: bags(bag["relations"]).filter(isRelation).filter(({ field, resource }) =>
+      drawn.includes(resource) && known.has(field)
+    ),
     softDelete: bag["softDelete"] === true,
     tenantScoped: bag["tenantScoped"] === true,
     owner: names([bag["owner"]], known)[0] ?? null,
@@ -81,8 +86,15 @@ const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
 const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
 
 /** Objects whose members of these names are texts. */
-const texts = (value: unknown, ...members: readonly string[]): readonly Bag[] =>
-  bags(value).filter((each) => members.every((name) => typeof each[name] === "string"))
+const texts = <Name extends string>(
+  value: unknown,
+  ...members: readonly Name[]
+): readonly (Bag & { readonly [Member in Name]: string })[] =>
+  bags(value).filter((each): each is Bag & { readonly [Member in Name]: string } =>
+    members.every((name) => typeof each[name] === "string")
+  )
+
+const isPlace = (on: string): on is "record" | "selection" => on === "record" || on === "selection"
 
 const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView => {
   const known = new Set(model.fields.map(({ name }) => name))
@@ -117,17 +129,22 @@ const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView 
     },
     links: texts(bag["links"], "href", "label").filter(({ href }) =>
       // Links out of the source, or to its resources that are shown. Links to its other pages are left out.
-      (href as string)[0] !== "/" || drawn.includes((href as string).split(/[/?#]/)[1]!)
+      href[0] !== "/" || drawn.includes(href.split(/[/?#]/)[1]!)
     ),
-    actions: texts(bag["actions"], "label", "function", "on"),
+    actions: texts(bag["actions"], "label", "function", "on").flatMap((action) =>
+      isPlace(action.on) ? [{ ...action, on: action.on, confirm: textOr(action["confirm"], null) }] : []
+    ),
     cells: bagOf(bag["cells"])
-  } as unknown as MetaView
+  } as MetaView
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
   Object.hasOwn(bagOf(value), name) ? bagOf(value)[name] : undefined
 
-const operations = new Set(["read", "create", "update", "delete"])
+type Operation = MetaDocument["permissions"][string]["conditional"][number]
+
+const operations: readonly unknown[] = ["read", "create", "update", "delete"] satisfies readonly Operation[]
+const isOperation = (value: unknown): value is Operation => operations.includes(value)
 
 /**
  * What an app draws of a source: the listed resources with their views and permissions. Relations to resources that are not drawn are left out, and
@@ -154,9 +171,12 @@ export const sourceMeta = (meta: unknown, source: Source): SourceMeta => {
     if (isObject(view)) views[name] = viewOf(view, model, drawn)
     const may = bagOf(memberOf(bag["permissions"], name))
     permissions[name] = {
-      ...Object.fromEntries([...operations].map((each) => [each, may[each] === true])),
-      conditional: names(may["conditional"], operations)
-    } as unknown as MetaDocument["permissions"][string]
+      read: may["read"] === true,
+      create: may["create"] === true,
+      update: may["update"] === true,
+      delete: may["delete"] === true,
+      conditional: listOf(may["conditional"]).filter(isOperation)
+    }
   }
   return { models, views, permissions }
 }

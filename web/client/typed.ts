@@ -76,10 +76,18 @@ export type CreateIn<C, Name extends ResourceName<C>> =
   CreateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"], ResourcesOf<C>[Name]["~owner"]> extends infer Body
     ? { [Each in keyof Body]: Body[Each] }
     : never
-export type UpdateIn<C, Name extends ResourceName<C>> =
-  UpdateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"]> extends infer Body
-    ? { [Each in keyof Body]: Body[Each] }
-    : never
+/** In an update, instead of the value of an integer or a decimal: what is to be added to the stored one, exactly. */
+export interface Addition {
+  readonly $add: string | number
+}
+
+type AdditionTo<Field> = Field extends AnyField ? KindOf<Field> extends "integer" | "decimal" ? Addition : never : never
+
+export type UpdateIn<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap
+  ? UpdateOf<Fields, ResourcesOf<C>[Name]["~managed"]> extends infer Body
+    ? { [Each in keyof Body]: Body[Each] | AdditionTo<Fields[Each & keyof Fields]> }
+  : never
+  : never
 
 type KindOf<Field extends AnyField> = Field["~field"] extends { readonly kind: infer K } ? K : unknown
 
@@ -169,12 +177,19 @@ type EdgeOf<C> = {
 
 interface Edge<Way extends RelationWay, From extends string, Field extends string> {
   readonly from: From
+  readonly by: Field
   readonly target: Way["target"]
   readonly forth: Way["as"] extends string ? Way["as"] : Stem<Field>
   readonly back: Way["inverse"] extends string ? Way["inverse"] : Way["inverse"] extends false ? never : From
 }
 
-type AnyEdge = { readonly from: string; readonly target: string; readonly forth: string; readonly back: string }
+type AnyEdge = {
+  readonly from: string
+  readonly by: string
+  readonly target: string
+  readonly forth: string
+  readonly back: string
+}
 
 /** The relations of a resource: to one record by its own fields, and to all records that point at it. */
 type WaysOf<C, Name extends ResourceName<C>> =
@@ -187,9 +202,20 @@ type WaysOf<C, Name extends ResourceName<C>> =
   & {
     readonly [Each in Extract<EdgeOf<C>, AnyEdge & { readonly target: Name }> as Each["back"]]: {
       readonly resource: Each["from"]
+      readonly by: Each["by"]
       readonly many: true
     }
   }
+
+/** Lists of records below a new one, by the names of their relations. The field that has its key is left out. */
+export type ListsIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? unknown : {
+  readonly [
+    Each in keyof WaysOf<C, Name> as WaysOf<C, Name>[Each] extends { readonly many: true } ? Each : never
+  ]?: WaysOf<C, Name>[Each] extends
+    { readonly resource: infer Below extends ResourceName<C>; readonly by: infer By extends string }
+    ? readonly Omit<CreateIn<C, Below>, By>[]
+    : never
+}
 
 type WayName<C, Name extends ResourceName<C>> = keyof WaysOf<C, Name> & string
 

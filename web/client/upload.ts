@@ -37,7 +37,7 @@ const sizeOf = (file: UploadSource): number | null => {
 const sendByXhr =
   (until: Shared["until"], onProgress: NonNullable<UploadOptions["onProgress"]>): FetchFunction =>
   (url, { body, headers, method, signal }) => {
-    const request = new (globalThis as unknown as { XMLHttpRequest: new() => Xhr }).XMLHttpRequest()
+    const request = new (globalThis as { readonly XMLHttpRequest?: new() => Xhr }).XMLHttpRequest!()
     const answered = new Promise<void>((resolve, reject) => {
       request.open(method!, url)
       for (const [name, value] of Object.entries(headers as { [name: string]: string })) {

@@ -2,15 +2,15 @@
 
 import { solver } from "./solve.ts"
 
-const scope = globalThis as unknown as {
-  onmessage: ((message: { readonly data: { readonly challenge: string; readonly difficulty: number } }) => void) | null
-  postMessage: (solution: string) => void
+const scope = globalThis as {
+  onmessage?: ((message: { readonly data: { readonly challenge: string; readonly difficulty: number } }) => void) | null
+  postMessage?: (solution: string) => void
 }
 
 scope.onmessage = ({ data }) => {
   const tryNext = solver(data.challenge, data.difficulty)
   for (;;) {
     const solution = tryNext(1 << 20)
-    if (solution !== null) return scope.postMessage(solution)
+    if (solution !== null) return scope.postMessage?.(solution)
   }
 }

@@ -40,7 +40,7 @@ const Admin = createContext<AdminState | null>(null)
 /** Every query of these hooks begins with this. */
 export const queryRoot = "resource-admin"
 
-/** What is read of a resource through a client. */
+/** The key of queries about a resource. */
 export const resourceKey = (client: ResourceClient, ...rest: readonly unknown[]): readonly unknown[] => [
   queryRoot,
   client.baseUrl,
@@ -156,7 +156,7 @@ export const AdminProvider = (props: AdminProviderProps): ReactElement => {
   return createElement(QueryClientProvider, { client }, createElement(MetaProvider, props))
 }
 
-/** What the provider holds. Throws outside of one. */
+/** The value of the provider. Throws outside of a provider. */
 export const useAdmin = (): AdminState => {
   const state = useContext(Admin)
   if (state === null) throw new Error("Wrap the app in <AdminProvider client={…}>.")

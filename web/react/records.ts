@@ -251,4 +251,4 @@ const hooks: Hooks<unknown> = {
 }
 
 /** The hooks with the types of a configuration: `const { useList } = adminHooks<typeof config>()`. */
-export const adminHooks = <C>(): Hooks<C> => hooks as unknown as Hooks<C>
+export const adminHooks = <C>(): Hooks<C> => hooks as Hooks<C>

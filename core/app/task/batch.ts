@@ -167,7 +167,7 @@ const together = Effect.fnUntraced(function*(
 })
 
 /** Rows of one resource that are already locked, with the answer that `lock` would give for each. */
-const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row[]): RecordsTransaction => {
+export const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row[]): RecordsTransaction => {
   const found = new Map(rows.map((row) => [writeKey(ownKey(model, row)), row]))
   return {
     page: (plan) => tx.page(plan),

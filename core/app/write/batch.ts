@@ -23,6 +23,7 @@ import type { Cell, Json } from "../../domain/value/kind.ts"
 import {
   inOperation,
   isReference,
+  isUpsert,
   readBatch,
   referencedNames,
   referredFields,
@@ -42,6 +43,7 @@ import { permitted, pipeline } from "../ground/core.ts"
 import type { Core } from "../ground/core.ts"
 import { OperationDefect, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
+import type { RequestFiber } from "../ground/timing.ts"
 import { foresee, Prepared, ticketsOf } from "./attach.ts"
 import { Budget } from "./budget.ts"
 import { createMany, execute } from "./execute.ts"
@@ -54,6 +56,8 @@ import { answerWrite, preferenceApplied } from "./single.ts"
 import type { Outcome } from "./single.ts"
 import { traceOf, writtenRecord } from "./transaction.ts"
 import type { Trace } from "./transaction.ts"
+import { executeUpsert, prepareUpsert } from "./upsert.ts"
+import type { Raced } from "./upsert.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {
@@ -69,6 +73,18 @@ interface Pending {
   readonly write: CreateWrite
 }
 
+/** How operations are answered and refused. */
+export interface Told {
+  /** The answer's entry for a record that was written, as JSON. */
+  readonly entry: (run: Answering, written: Written, tells: boolean) => string
+  readonly reply: (entries: readonly string[], written: readonly Trace[]) => Reply
+  /** The refusal of a single operation. */
+  readonly refusal: (error: Problem, index: number, operation: BatchOperation) => Problem
+}
+
+/** What an answer depends on besides what was written. */
+type Answering = Pick<Run, "bindings" | "core" | "minimal" | "rehearses">
+
 /** The state of one run of a batch. */
 interface Run {
   readonly core: Core
@@ -78,10 +94,13 @@ interface Run {
   readonly grouped: boolean
   readonly minimal: boolean
   readonly rehearses: boolean
+  readonly told: Told
   readonly budget: Budget
   /** Which fields of which named records the operations refer to. */
   readonly referred: ReadonlyMap<string, ReadonlySet<string>>
   readonly references: Map<string, Referenced>
+  /** Upserts that met a record of another request; it outlives the run. */
+  readonly raced: Raced
   pending: Pending[]
   /** Bytes of the values that wait. */
   waiting: number
@@ -96,9 +115,9 @@ type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
 /** A batch has as long as this many statements may take. */
-const statementsOfTime = 4
+export const statementsOfTime = 4
 
-const outOfTime = (): Problem =>
+export const outOfTime = (): Problem =>
   problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
 
 /** `POST :batchWrite`: all operations or none; a failure names its operation. */
@@ -107,74 +126,94 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
     (operations, fiber) => {
       const preference = returnPreference(call.header("prefer"))
-      const clock = clockOf(fiber)
-      const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-      const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
-      // Around the operations and not around the commit: a batch that was committed must not be called late.
-      const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
-        Effect.suspend(() =>
-          Effect.timeoutOrElse(work, {
-            duration: Math.max(1, deadline - milliseconds()),
-            orElse: () => Effect.fail(outOfTime())
-          })
-        )
-      const referred = referredFields(operations)
-      const attempt = (grouped: boolean) => {
-        let last: Run | undefined
-        const answer = answerWrite(
-          fiber,
-          core,
-          call,
-          body,
-          (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
-            const minimal = preference === "minimal"
-            const run: Run = last = {
-              core,
-              call,
-              tx,
-              bindings,
-              grouped,
-              minimal,
-              rehearses,
-              budget: new Budget(core.options),
-              referred,
-              references: new Map(),
-              pending: [],
-              waiting: 0,
-              underWay: null,
-              written: [],
-              results: []
-            }
-            return Effect.map(inTime(runOperations(run, operations)), () => ({
-              reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
-              written: run.written
-            }))
-          }
-        )
-        return Effect.catchCause(
-          Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
-          (cause) => Effect.failCause(defectNamed(cause, last))
-        )
-      }
-      const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-        const uploads = uploadsOf(core, call, operations)
-        // One alone is asked for when its operation takes it.
-        return core.files === null || uploads.length < 2
-          ? work
-          : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
-      }
-      // Hooks see every write as it happens, so that nothing is grouped where there are any.
-      const ungrouped = Effect.catch(
-        attempt(false),
-        (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
-      )
-      return foreseen(
-        core.options.writeHooks.length > 0
-          ? ungrouped
-          : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
-      )
+      return runBatch(fiber, core, call, body, operations, {
+        entry: writtenResult,
+        reply: (results) => json(200, `{"results":[${results.join(",")}]}`, preferenceApplied(preference)),
+        refusal: (error, index, { op, resource }) => inOperation(error, index, op, resource)
+      })
     }
   )
+
+/** Runs operations in order in one transaction, within the bounds of a batch. */
+export const runBatch = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  /** What the client sent. */
+  body: Uint8Array,
+  operations: readonly BatchOperation[],
+  told: Told
+): Effect.Effect<Reply, Problem> => {
+  const minimal = returnPreference(call.header("prefer")) === "minimal"
+  const clock = clockOf(fiber)
+  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+  // Around the operations and not around the commit: a batch that was committed must not be called late.
+  const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
+    Effect.suspend(() =>
+      Effect.timeoutOrElse(work, {
+        duration: Math.max(1, deadline - milliseconds()),
+        orElse: () => Effect.fail(outOfTime())
+      })
+    )
+  const referred = referredFields(operations)
+  const attempt = (grouped: boolean) => {
+    let last: Run | undefined
+    const raced: Raced = new Set()
+    const answer = answerWrite(
+      fiber,
+      core,
+      call,
+      body,
+      (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+        const run: Run = last = {
+          core,
+          call,
+          tx,
+          bindings,
+          grouped,
+          minimal,
+          rehearses,
+          told,
+          budget: new Budget(core.options),
+          referred,
+          references: new Map(),
+          raced,
+          pending: [],
+          waiting: 0,
+          underWay: null,
+          written: [],
+          results: []
+        }
+        return Effect.map(inTime(runOperations(run, operations)), () => ({
+          reply: told.reply(run.results, run.written),
+          written: run.written
+        }))
+      }
+    )
+    return Effect.catchCause(
+      Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
+      (cause) => Effect.failCause(defectNamed(cause, last))
+    )
+  }
+  const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+    const uploads = uploadsOf(core, call, operations)
+    // One alone is asked for when its operation takes it.
+    return core.files === null || uploads.length < 2
+      ? work
+      : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
+  }
+  // Hooks see every write as it happens, so that nothing is grouped where there are any.
+  const ungrouped = Effect.catch(
+    attempt(false),
+    (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
+  )
+  return foreseen(
+    core.options.writeHooks.length > 0
+      ? ungrouped
+      : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+  )
+}
 
 /** The uploads that operations attach, as far as the caller may write at all. */
 const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]): readonly GivenUpload[] => {
@@ -205,8 +244,8 @@ const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly
 /** Adds the operation to a failure: the operation that ran when the last try ended. */
 const named = (error: Problem, run: Run | undefined): Problem => {
   if (run === undefined || run.underWay === null) return error
-  const { index, operation: { op, resource } } = run.underWay
-  return inOperation(error, index, op, resource)
+  const { index, operation } = run.underWay
+  return run.told.refusal(error, index, operation)
 }
 
 /** The same for a defect, such as a hook that throws. Where several things went wrong at once, it is no single operation's. */
@@ -234,7 +273,8 @@ export const noReferences: ReadonlyMap<string, Referenced> = new Map()
 const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
   const found = new Map<string, Named>()
   for (const operation of operations) {
-    if (operation.op === "create") continue
+    // A record that a unique field names is locked when its turn comes.
+    if (operation.op === "create" || (operation.op === "update" && operation.match !== "")) continue
     const { op, resource } = operation
     const access = permitted(run.call, resource, op === "delete" ? "delete" : "update")
     if (Result.isFailure(access)) continue
@@ -322,10 +362,12 @@ const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<Creat
   const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write
   if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
-    return Result.fail(invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`))
+    return Result.fail(refTwice(ref))
   }
   return Result.map(run.budget.spend(write.success.values.values()), () => write.success)
 }
+
+const refTwice = (ref: string): Problem => invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`)
 
 /** Whether two creates can go into one statement: same access, same fields given. */
 export const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
@@ -388,6 +430,7 @@ const runOne = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Problem | RecordsError> {
   const { bindings, core, references, tx } = run
   const { op, resource } = operation
+  if (isUpsert(operation)) return yield* runUpsert(run, index, operation)
   const access = yield* Effect.fromResult(permitted(run.call, resource, op === "delete" ? "delete" : "update"))
   if (op === "reorder") return yield* runReorder(run, index, access, operation)
   const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
@@ -402,6 +445,36 @@ const runOne = Effect.fnUntraced(function*(
   yield* Effect.fromResult(run.budget.spend(write.values.values()))
   const updated = yield* Effect.catch(execute(core, tx, { ...write, midway }, bindings), refusedIn(access, op))
   yield* Effect.fromResult(note(run, index, updated))
+})
+
+/** An update of a record that may be missing, or that a unique field names. */
+const runUpsert = Effect.fnUntraced(function*(
+  run: Run,
+  index: number,
+  { allowMissing, data, etag, key, match, ref, resource }: BatchOperation & { op: "update" }
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  if (ref !== null && references.has(ref)) return yield* Effect.fail(refTwice(ref))
+  const upsert = yield* Effect.fromResult(Result.gen(() =>
+    prepareUpsert(core, run.call, {
+      request: { allowMissing, match },
+      resource,
+      cells: (model) => resolveKey(model, references, key),
+      body: ({ restricted }) => resolveData(restricted, references, data),
+      precondition: etag,
+      createOnly: false
+    })
+  ))
+  const { access, create, update } = upsert
+  // What either way would write: which of them it is shows later.
+  if (Result.isSuccess(create)) yield* Effect.fromResult(run.budget.spend(create.success.values.values()))
+  else if (Result.isSuccess(update)) yield* Effect.fromResult(run.budget.spend(update.success.values.values()))
+  const written = yield* Effect.catch(
+    executeUpsert(core, tx, upsert, bindings, run.raced, index, run.written.length > 0),
+    refusedIn(access, "update")
+  )
+  if (ref !== null) references.set(ref, referenced(run, ref, written))
+  yield* Effect.fromResult(note(run, index, written, allowMissing))
 })
 
 /** What the database has against the values of one operation; other failures are the batch's. */
@@ -467,13 +540,13 @@ const keep = (run: Run, written: Written): void => {
 
 type Noted = Result.Result<void, Problem>
 
-/** Notes what a write did, what it cost, and what the batch answers for it. */
-const note = (run: Run, index: number, written: Written): Noted => {
+/** Notes what a write did, what it cost, and what the batch answers for it; `tells`: whether the record was created. */
+const note = (run: Run, index: number, written: Written, tells = false): Noted => {
   if (written.op !== "create") keep(run, written)
   else run.written.push(traceOf(written))
   return Result.flatMap(
     spent(run, written),
-    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written))
+    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : run.told.entry(run, written, tells))
   )
 }
 
@@ -488,10 +561,12 @@ const answer = (run: Run, index: number, result: string): Noted => {
   return run.budget.answer(result)
 }
 
-const writtenResult = (run: Run, written: Written): string => {
+const writtenResult = (run: Answering, written: Written, tells: boolean): string => {
+  const created = tells ? `"created":${written.op === "create"}` : ""
   // What the caller cannot read is not shown to its creator either.
-  if (!written.visible) return "{}"
+  if (!written.visible) return `{${created}}`
   const { etag, json: record } = writtenRecord(run.core, written, run.bindings, run.rehearses)
   const tag = `"etag":${JSON.stringify(etag)}`
-  return run.minimal ? `{${tag}}` : `{"record":${record},${tag}}`
+  const told = tells ? `${created},${tag}` : tag
+  return run.minimal ? `{${told}}` : `{"record":${record},${told}}`
 }

@@ -169,17 +169,23 @@ const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed
 /** Whether a write would change nothing. */
 const isIdle = (write: ExistingWrite, set: Values): boolean => write.op === "update" && set.size === 0
 
-const change = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
-  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { judged, set } = plan(core, tx, write, row, bindings)
-    return Effect.flatMap(judged, (settled): Step<Written> =>
-      isIdle(write, set)
-        ? Effect.succeed(writtenOf(write, row, row, false))
-        : Effect.flatMap(
-          put(core, tx, write, row, set, settled, bindings),
-          (after) => done(core, tx, writtenOf(write, row, after ?? row, true), after)
-        ))
-  })
+/** Changes the row that `lockRow` gave for a write. */
+export const change = (
+  core: Core,
+  tx: RecordsTransaction,
+  write: ExistingWrite,
+  row: Row,
+  bindings: Bindings
+): Step<Written> => {
+  const { judged, set } = plan(core, tx, write, row, bindings)
+  return Effect.flatMap(judged, (settled): Step<Written> =>
+    isIdle(write, set)
+      ? Effect.succeed(writtenOf(write, row, row, false))
+      : Effect.flatMap(
+        put(core, tx, write, row, set, settled, bindings),
+        (after) => done(core, tx, writtenOf(write, row, after ?? row, true), after)
+      ))
+}
 
 /** Writes of the same fields to several rows. */
 interface Alike {
@@ -289,7 +295,7 @@ export const executeAll = Effect.fnUntraced(function*(
 export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> =>
   write.op === "create"
     ? Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
-    : change(core, tx, write, bindings)
+    : Effect.flatMap(lockRow(tx, write, bindings), (row) => change(core, tx, write, row, bindings))
 
 /** Ends a write: does what belongs to it, then says what it did. */
 const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {

@@ -12,7 +12,7 @@ import type { Problem } from "../../domain/problem.ts"
 import { wireRecord } from "../../domain/read/record.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
 import { invalidRecord, readCreate, readOnlyError, readPatch, validateRecord } from "../../domain/write/body.ts"
-import type { Values } from "../../domain/write/body.ts"
+import type { Additions, Values } from "../../domain/write/body.ts"
 import type { FileValueGiven, Tickets } from "../../domain/write/file.ts"
 import type { Precondition } from "../../domain/write/precondition.ts"
 
@@ -26,6 +26,10 @@ export type Write =
     readonly access: Access
     readonly key: readonly string[]
     readonly values: Values
+    /** What is added to stored numbers; without it, nothing. */
+    readonly adds?: Additions
+    /** Values that the record must have already: of fields that only a create writes. Without it, none. */
+    readonly fixed?: Values
     /** What the body says of files. */
     readonly files: GivenFiles
     readonly precondition: Precondition
@@ -85,7 +89,7 @@ export const prepareUpdate = (
 ): Result.Result<UpdateWrite, Problem> =>
   Result.map(
     readPatch(access, body, tickets),
-    ({ files, values }): UpdateWrite => ({ op: "update", access, key, values, files, precondition })
+    ({ adds, files, values }): UpdateWrite => ({ op: "update", access, key, values, adds, files, precondition })
   )
 
 /** `:undelete` of a resource without soft delete is a 400. */

@@ -20,10 +20,13 @@ import { wireRecord, wireValue } from "../../domain/read/record.ts"
 import { timestampFromMicros } from "../../domain/value/instant.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
 import {
+  addedValues,
   changedValues,
   checkValues,
   invalidRecord,
   merged,
+  noAdditions,
+  readOnlyError,
   validateRecord,
   withRoles
 } from "../../domain/write/body.ts"
@@ -273,15 +276,21 @@ export const plan = (
 }
 
 const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
-  const { access, files } = write
-  const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
+  const { access, adds = noAdditions, files } = write
+  const given = write.lenient === true ? writableValues(access, row, write.values) : write.values
+  const added = adds.size === 0 ? nothingAdded : addedValues(cells(row), adds)
+  const values = adds.size === 0 ? given : new Map([...given, ...added.values])
   const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
   const set = withRoles(
     access,
     changedValues(cells(row), settled.derived.size === 0 ? values : new Map([...values, ...settled.derived]))
   )
   const judged = judge(core, tx, write, row, () => {
-    if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))
+    const errors = [...settled.errors, ...added.errors]
+    if (write.fixed !== undefined) {
+      for (const field of changedValues(cells(row), write.fixed).keys()) errors.push(readOnlyError(field.name))
+    }
+    if (errors.length > 0) return Result.fail(invalidRecord(errors))
     const fits = write.lenient === true ? checkValues(set) : fitting
     return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
   }, bindings)
@@ -313,6 +322,7 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
 }
 
 const nothingSettled = settleFiles([], [])
+const nothingAdded = addedValues(() => null, noAdditions)
 const noValues: Values = new Map()
 
 const fitting: Result.Result<void, Problem> = Result.succeed(undefined)

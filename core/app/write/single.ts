@@ -1,5 +1,5 @@
 /**
- * Single writes as use cases: create, PATCH, DELETE and `:undelete`. Each runs the write pipeline once and makes its answer: status, ETag,
+ * Single writes as use cases: PATCH, DELETE and `:undelete`; `create.ts` and `upsert.ts` stand on what is here. Each runs the write pipeline once and makes its answer: status, ETag,
  * Location and preferences. Idempotency keys and dry runs wrap the transaction here, for batches too.
  */
 
@@ -240,7 +240,13 @@ export const preferenceApplied = (preference: ReturnPreference | null): { readon
   preference === null ? {} : { "preference-applied": `return=${preference}` }
 
 /** The answer to a single write. A record that the caller cannot see is not shown to its creator, either. */
-const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings, rehearses: boolean): Reply => {
+export const presentWrite = (
+  core: Core,
+  call: Call,
+  written: Written,
+  bindings: Bindings,
+  rehearses: boolean
+): Reply => {
   const preference = returnPreference(call.header("prefer"))
   const { access, key, op, visible } = written
   const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
@@ -257,7 +263,8 @@ const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindin
   return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
 
-const single = (
+/** Runs one write and answers it. */
+export const single = (
   fiber: RequestFiber,
   core: Core,
   call: Call,
@@ -282,7 +289,7 @@ const single = (
  * Whether a write needs no transaction: it is one statement, and no hook and no kept version would have to be undone with it. A rule over a
  * created record is judged when the record exists.
  */
-const standsAlone = (core: Core, write: Write): boolean => {
+export const standsAlone = (core: Core, write: Write): boolean => {
   const { access, op } = write
   return core.options.writeHooks.length === 0 && access.model.history === null &&
     core.checks?.has(access.model.name) !== true &&
@@ -311,26 +318,6 @@ const planTarget = function*(
   const access = yield* during(fiber, "write.access", () => permitted(call, resource, ruleOf(op)))
   return { access, key: yield* readKey(access.model, segment) }
 }
-
-const planCreate = (
-  fiber: RequestFiber,
-  core: Core,
-  call: Call,
-  resource: string,
-  body: Uint8Array
-): Result.Result<Write, Problem> =>
-  Result.flatMap(during(fiber, "write.access", () => permitted(call, resource, "create")), (access) =>
-    Result.flatMap(
-      during(fiber, "write.parse", () => readJson(body)),
-      (record) => during(fiber, "write.plan", () => prepareCreate(access, record, ticketsOf(core)))
-    ))
-
-/** `POST /{resource}`: 201 with record, ETag and `Location`. */
-export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) => planCreate(fiber, core, call, resource, body),
-    (write, fiber) => single(fiber, core, call, body, write)
-  )
 
 /**
  * Creates a record for somebody who may see nothing of it. When the database refuses it because another record has its values, it is

@@ -7,7 +7,7 @@ import { type AnyField, f } from "../declare/field.ts"
 import { defineResource, type Resource } from "../declare/resource.ts"
 import type { Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
-import type { ColumnFacts, TableFacts } from "./catalogue.ts"
+import type { ColumnFacts, IndexFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
 import { valuesInCheck } from "./constraint.ts"
 import { checkFacts, createTableSql, declarationOf } from "./facts.ts"
@@ -328,6 +328,49 @@ describe("tables and keys", () => {
     expect(lines(models, table({ primaryKey: ["id"] }))[0]).toContain(
       "create unique index on things (tenant_id, code);"
     )
+  })
+
+  it("needs an index for what is unique, within a tenant at least, or among records that are not deleted", () => {
+    const models = modelsOf(
+      defineResource("things", {
+        primaryKey: "id",
+        tenant: f.text().column("tenant_id"),
+        softDelete: f.timestamp().optional().column("deleted_at"),
+        fields: { id: f.integer().bits(64).readOnly().dbDefault(), code: f.text().unique() }
+      })
+    )
+    const columns = [
+      id,
+      column("code", "text"),
+      column("tenant_id", "text"),
+      column("deleted_at", "timestamptz", { nullable: true })
+    ]
+    const found = (more: Partial<TableFacts>) => lines(models, tableOf(columns, more))
+    const index = (predicate: string, more: Partial<IndexFacts> = {}): Partial<TableFacts> => ({
+      indexes: [{
+        name: "one",
+        unique: true,
+        primary: false,
+        valid: true,
+        method: "btree",
+        columns: ["tenant_id", "code"].map((name) => ({ name, descending: false, operators: "text_ops" })),
+        predicate,
+        definition: "",
+        ...more
+      }]
+    })
+    const refused =
+      "code: The field is unique(), and nothing in the database keeps it so. → Remove unique(), or run: create unique index on things (tenant_id, code);"
+    expect(found({ uniques: [["tenant_id", "code"]] })).toEqual([])
+    expect(found({ uniques: [["code"]] })).toEqual([])
+    expect(found(index("(deleted_at IS NULL)"))).toEqual([])
+    expect(found({})).toEqual([refused])
+    expect(found({ uniques: [["code", "other"]] })).toEqual([refused])
+    expect(found(index("(code <> ''::text)"))).toEqual([refused])
+    expect(found(index("(deleted_at IS NULL)", { unique: false }))).toEqual([refused])
+    expect(found(index("(deleted_at IS NULL)", { valid: false }))).toEqual([refused])
+    expect(found(index("(deleted_at IS NULL)", { columns: [{ name: null, descending: false, operators: "" }] })))
+      .toEqual([refused])
   })
 
   it("names rights, old servers and foreign encodings", () => {

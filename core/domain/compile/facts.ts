@@ -287,6 +287,26 @@ const checkKey = (model: Model, table: TableFacts, say: Say): void => {
   )
 }
 
+/** Whether a unique index of the live rows consists of these columns or of some of them. */
+const isUniqueAmongLive = (model: Model, table: TableFacts, columns: ReadonlySet<string>): boolean =>
+  model.softDelete !== null &&
+  table.indexes.some((index) =>
+    index.unique && index.valid && index.predicate === `(${quotedName(model.softDelete!.column)} IS NULL)` &&
+    index.columns.length > 0 && index.columns.every(({ name }) => name !== null && columns.has(name))
+  )
+
+/** A field that is unique must be so in the database: of two creates at once nobody else refuses one. */
+const checkUnique = (model: Model, field: Field, table: TableFacts, say: Say): void => {
+  if (!field.unique || isView(table) || table.kind === "foreign") return
+  const columns = [...(model.tenant === null ? [] : [model.tenant.column]), field.column]
+  const named = new Set(columns)
+  if (isUnique(table, named) || isUniqueAmongLive(model, table, named)) return
+  say(
+    "The field is unique(), and nothing in the database keeps it so.",
+    `Remove unique(), or run: create unique index on ${tableName(model)} (${columns.map(quotedName).join(", ")});`
+  )
+}
+
 const checkRelation = (
   field: Field,
   table: TableFacts,
@@ -483,6 +503,7 @@ export const checkFacts = (
         continue
       }
       checkColumn(model, field, column, table, say)
+      checkUnique(model, field, table, say)
       checkRelation(field, table, models, tables, say)
     }
     if (model.key.every((field) => table.columns.some((column) => column.name === field.column))) {

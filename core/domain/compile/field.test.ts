@@ -162,6 +162,17 @@ const cases: readonly RefusalCase[] = [
     "a.u: stamped() is for timestamps and integers, not for text. → Remove stamped()."
   ],
   [
+    "unique values that name no record",
+    one({
+      j: f.json().unique(),
+      r: f.float().unique(),
+      o: (f.text().optional() as never as ReturnType<typeof f.text>).unique()
+    }),
+    "a.j: Values of kind json name no record. → Remove unique().",
+    "a.r: Values of kind float name no record. → Remove unique().",
+    "a.o: The field is optional, and nulls are never equal: it names no record. → Remove unique() or optional()."
+  ],
+  [
     "column twice",
     one({ t: f.text(), u: f.text().column("t") }),
     "a.u: The column \"t\" is also the column of field \"t\". → Declare each column once; alias() gives a field one more name in filters."

@@ -110,6 +110,9 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
   return kept
 }
 
+/** Kinds whose values are too long, too few or not exact enough to name a record. */
+const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (!isBag(raw) || raw["_tag"] !== "Field" || !isBag(raw["spec"])) {
@@ -158,6 +161,12 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+
+  const unique = flag("unique")
+  if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
+  if (unique && flag("optional")) {
+    say("The field is optional, and nulls are never equal: it names no record.", "Remove unique() or optional().")
+  }
 
   let alias: string | null = null
   if (spec["alias"] !== null) {
@@ -221,6 +230,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     filterable: flag("filterable"),
     sortable: sortable && kind !== "json",
     searched: searched && kind === "text",
+    unique: unique && !neverUnique.has(kind) && !flag("optional"),
     sensitive: flag("sensitive"),
     alias,
     column,

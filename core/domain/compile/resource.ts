@@ -482,6 +482,7 @@ export const buildModel = (
       filterable: spec.filterable,
       sortable: spec.sortable,
       searched: spec.searched,
+      unique: spec.unique,
       sensitive: spec.sensitive,
       alias: spec.alias,
       default: spec.default !== null
@@ -519,6 +520,7 @@ export const buildModel = (
       filterable: false,
       sortable: false,
       searched: false,
+      unique: false,
       sensitive: false,
       alias: null,
       default: null,

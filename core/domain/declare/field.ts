@@ -27,6 +27,8 @@ export interface FieldSpec {
   readonly filterable: boolean
   readonly sortable: boolean
   readonly searched: boolean
+  /** No two records of a tenant have the same value. */
+  readonly unique: boolean
   readonly sensitive: boolean
   readonly alias: string | null
   readonly column: string | null
@@ -94,6 +96,7 @@ export const blankField: FieldSpec = {
   filterable: false,
   sortable: false,
   searched: false,
+  unique: false,
   sensitive: false,
   alias: null,
   column: null,
@@ -186,6 +189,16 @@ export class FieldBuilder<
     this: FieldBuilder<"timestamp" | "integer", Value, Optional, ReadOnly, Generated, Marks, Way>
   ): FieldBuilder<K, Value, Optional, true, true, Marks, Way> {
     return new FieldBuilder({ ...this.spec, readOnly: true, stamped: true })
+  }
+
+  /**
+   * No two records have the same value, within a tenant at least: a PATCH can name a record by it (`match`). The database must have a unique index. Not for
+   * optional fields, because nulls are never equal.
+   */
+  unique(
+    this: FieldBuilder<K, Value, false, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<K, Value, false, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, unique: true })
   }
 
   /** The value never appears in logs or change history. */

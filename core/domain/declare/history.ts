@@ -63,6 +63,7 @@ const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
           default: null,
           dbDefault: false,
           stamped: false,
+          unique: false,
           inverse: false,
           filterable: spec.filterable || name === key || (isTextList(key) && key.includes(name))
         }

@@ -397,6 +397,35 @@ export const resourceResponses = ({ access: { model: { name: resource } }, permi
   }
 }
 
+/** What an update takes and answers besides: where the caller may create, and where a unique field may name the record. */
+const upsertParts = ({ access: { restricted }, permissions }: Subject, resource: string) => {
+  const unique = restricted.fields.filter((field) => field.unique).map((field) => field.name)
+  const named: readonly Doc[] = unique.length === 0 ? [] : [
+    {
+      name: "key",
+      in: "path",
+      required: true,
+      description: "The record's key, or the value of the field that `match` names.",
+      schema: { type: "string" }
+    },
+    {
+      name: "match",
+      in: "query",
+      description: "A unique field that names the record instead of its key.",
+      schema: { type: "string", enum: unique }
+    }
+  ]
+  return permissions.create
+    ? {
+      parameters: [
+        ...["If-Match-Any", "Only-Create", "allow_missing", "Idempotency-Key"].map(parameter),
+        ...named
+      ],
+      responses: { "201": ref("responses", `${resource}.Created`) }
+    }
+    : { parameters: [parameter("If-Match-Required"), ...named], responses: {} }
+}
+
 const writePaths = (subject: Subject, collection: string): { readonly [path: string]: Doc } => {
   const { access, permissions } = subject
   const resource = name(subject)
@@ -404,12 +433,14 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
   const nothing = ref("responses", "204")
   const item: { [method: string]: Json } = {}
   if (permissions.update) {
+    const more = upsertParts(subject, resource)
     item["patch"] = operation(subject, "update", {
       rule: "update",
-      summary: "Change a record",
-      parameters: [parameter("If-Match-Required"), ...writeParameters],
+      summary: permissions.create ? "Change a record, or create it" : "Change a record",
+      parameters: [...more.parameters, ...writeParameters],
       body: ref("schemas", `${resource}.Update`),
       responses: {
+        ...more.responses,
         "200": written,
         "204": nothing,
         ...refusals(400, 401, 403, 404, 409, 412, 428)
@@ -428,10 +459,24 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
       }
     })
   }
+  const filtered = (op: "update" | "delete", body: Doc | null): Doc =>
+    operation(subject, `${op}_where`, {
+      rule: op,
+      summary: op === "update" ? "Change what passes a filter" : "Delete what passes a filter",
+      parameters: ["matching", "expected_count", "dry_run", "validate_only"].map(parameter),
+      ...(body === null ? {} : { body }),
+      responses: { "200": ref("responses", "Filtered"), ...refusals() }
+    })
+  const readable = permissions.read && access.model.key.every((field) => access.restricted.byName.has(field.name))
+  const whole: { [method: string]: Json } = {}
+  if (permissions.update && readable) whole["patch"] = filtered("update", ref("schemas", `${resource}.Update`))
+  if (permissions.delete && readable) whole["delete"] = filtered("delete", null)
   return {
+    ...(Object.keys(whole).length === 0 ? {} : { [collection]: whole }),
     ...(permissions.create
       ? {
         [collection]: {
+          ...whole,
           post: operation(subject, "create", {
             rule: "create",
             summary: "Create a record",
@@ -562,6 +607,21 @@ export const sharedQuery: Doc = Object.fromEntries([
       default: false
     }
   ),
+  ["matching", {
+    name: "filter",
+    in: "query",
+    required: true,
+    description: "Which records; at most 500 pass. Beyond that, `:bulk`.",
+    schema: { type: "string" }
+  }],
+  query("expected_count", "How many records pass. Required unless it is a dry run, which tells it.", {
+    type: "integer",
+    minimum: 0
+  }),
+  query("allow_missing", "Whether a missing record is created; the body then has what a create requires.", {
+    type: "boolean",
+    default: false
+  }),
   query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
   query("validate_only", "The name of `dry_run` in AIP-163; either of them is enough.", {
     type: "boolean",
@@ -578,6 +638,12 @@ export const exportResponse: Doc = {
     "application/x-ndjson": { schema: { type: "string", description: "One JSON object a line." } }
   }
 }
+
+/** The answer of a change by filter. */
+export const filteredResponse: Doc = respond(
+  "How many records passed, and how many of them differ from before.",
+  openObject({ count: { type: "integer" }, changed: { type: "integer" } }, ["count", "changed"])
+)
 
 /** Schemas and responses of the aggregates. */
 const facet = openObject({

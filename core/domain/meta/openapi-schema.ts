@@ -6,6 +6,7 @@
 import type { Access } from "../access/access.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
+import { maxOperations } from "../write/batch.ts"
 import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
 import type { ResourcePermissions } from "./permissions.ts"
 
@@ -330,8 +331,9 @@ export const updateExample = (access: Access): Doc => exampleBody(withoutFiles(u
 /** A ticket is nobody's but its uploader's: an example has none. */
 const withoutFiles = (fields: readonly Field[]): readonly Field[] => fields.filter(({ file }) => file === null)
 
-export const createSchema = (access: Access): Doc => {
-  const fields = creatableFields(access)
+/** The body of a create. `above`: the field that the record above gives; `lists`: of records below it. */
+export const createSchema = (access: Access, above: string | null = null, lists: Doc = {}): Doc => {
+  const fields = creatableFields(access).filter((field) => field.name !== above)
   const { key } = access.model
   const schemaOf = (field: Field): Doc => ({
     ...worded(field, bodySchema(field)),
@@ -340,14 +342,29 @@ export const createSchema = (access: Access): Doc => {
     ...(field.default !== null && "value" in field.default ? { default: field.default.value } : {})
   })
   return closedObject(
-    entries(fields, schemaOf),
+    { ...entries(fields, schemaOf), ...lists },
     fields.filter((field) => isRequired(access, field)).map((field) => field.name),
-    { examples: [createExample(access)] }
+    above === null ? { examples: [createExample(access)] } : {}
   )
 }
 
+/** The lists of records that a create may have below it, by the names of their relations. */
+const listsBelow = ({ access: { restricted }, relations }: Subject, subjects: Subjects): Doc =>
+  Object.fromEntries(relations.flatMap(({ many, name, target, to }) => {
+    const below = subjects.get(target)
+    return !many || restricted.byName.has(name) || below === undefined || !below.permissions.create
+      ? []
+      : [[name, { type: "array", maxItems: maxOperations - 1, items: createSchema(below.access, to) }]]
+  }))
+
+/** What an update takes for a field: a value, or of an integer or decimal what is to be added to the stored one. */
+const patchSchema = (field: Field): Doc =>
+  field.kind === "integer" || field.kind === "decimal"
+    ? { anyOf: [bodySchema(field), ref("schemas", "Addition")] }
+    : bodySchema(field)
+
 const updateSchema = (access: Access): Doc =>
-  closedObject(entries(updatableFields(access), (field) => worded(field, bodySchema(field))), [], {
+  closedObject(entries(updatableFields(access), (field) => worded(field, patchSchema(field))), [], {
     examples: [updateExample(access)]
   })
 
@@ -391,7 +408,9 @@ export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {
         }
       }
       : {}),
-    ...(permissions.create ? { [`${name}.Create`]: createSchema(access) } : {}),
+    ...(permissions.create
+      ? { [`${name}.Create`]: createSchema(access, null, listsBelow(subject, subjects)) }
+      : {}),
     ...(permissions.update ? { [`${name}.Update`]: updateSchema(access) } : {})
   }
 }

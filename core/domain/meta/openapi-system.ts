@@ -78,6 +78,7 @@ const problemSchema = (): Doc =>
       }, ["message"])),
       code: { type: "string", description: "Sign-in routes: the auth server's own code." },
       etag: { type: "string", description: "412: the current version." },
+      count: { type: "integer", description: "412 of a change by filter: how many records it finds." },
       changed: { ...list(text), description: "412: fields that changed since the version sent, where known." },
       suggestion: { type: "string", description: "`expensive-query`: an index that would help." },
       outcome: {
@@ -92,7 +93,7 @@ const problemSchema = (): Doc =>
       column: { type: "integer", description: "Import: the value in that line, or the character, from 1." },
       op: text,
       resource: text,
-      key: { type: "string", description: "Batch: the record of a reorder that failed." }
+      key: { type: "string", description: "The record that failed, of a reorder or of a change by filter." }
     },
     ["type", "title", "status", "detail"],
     {
@@ -166,6 +167,14 @@ const headerParameters: Doc = {
     text
   ),
   "If-Match-Required": headerParameter("If-Match", "ETag of the version to change, or `*` for any.", text, true),
+  "If-Match-Any": headerParameter(
+    "If-Match",
+    "ETag of the version to change, or `*` for any. Required for a record that is there; with `allow_missing`, `*` also creates one.",
+    text
+  ),
+  "Only-Create": headerParameter("If-None-Match", "With `allow_missing`: create, but change nothing.", {
+    const: "*"
+  }),
   "If-None-Match": headerParameter("If-None-Match", "ETags already held: 304 when one is current.", text),
   "Prefer": headerParameter("Prefer", "Whether the answer holds the record.", {
     type: "string",
@@ -217,7 +226,7 @@ const batchOperations = (subjects: Subjects): Doc => {
     }
   const data = (body: string): Doc => ({
     ...anyObject,
-    description: `The ${body} body of the resource; a reference may stand for any value.`
+    description: `The ${body} body of the resource, without lists below it; a reference may stand for any value.`
   })
   const fields = ordered.map((name) => `${codes(reorderable(subjects.get(name)!))} of \`${name}\``).join(", ")
   return {
@@ -238,8 +247,22 @@ const batchOperations = (subjects: Subjects): Doc => {
     ...operation(
       "update",
       updatable,
-      { key: ref("schemas", "BatchWrite.Key"), etag, data: data("update") },
-      ["key", "etag", "data"],
+      {
+        key: ref("schemas", "BatchWrite.Key"),
+        etag,
+        data: data("update"),
+        match: { type: "string", description: "A unique field that `key` is a value of." },
+        allow_missing: {
+          type: "boolean",
+          description: "Whether a record that is missing is created, as `PATCH` does."
+        },
+        ref: {
+          type: "string",
+          pattern: "^[A-Za-z0-9_.-]{1,64}$",
+          description: "With `allow_missing`: a name for the record in later operations."
+        }
+      },
+      ["key", "data"],
       (subject) => ({ key: exampleKey(subject), etag: exampleEtag, data: updateExample(subject.access) })
     ),
     ...operation("delete", deletable, { key: ref("schemas", "BatchWrite.Key"), etag }, ["key"], (subject) => ({
@@ -312,6 +335,7 @@ const batchSchemas = (operations: Doc): Doc => {
         record: { ...anyObject, description: "Create and update: the record, unless `return=minimal`." },
         etag: ref("schemas", "EntityTag"),
         deleted: flag,
+        created: { ...flag, description: "With `allow_missing`: whether the record was created." },
         records: list(openObject({ key: text, etag: ref("schemas", "EntityTag") }, ["key", "etag"]))
       }, []))
     }, ["results"])
@@ -482,6 +506,9 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
     schemas: {
       EntityTag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
       RowCount: { type: "integer", minimum: 0 },
+      Addition: closedObject({ $add: { type: ["string", "number"], description: "A value of the field." } }, ["$add"], {
+        description: "What is added to the stored number, exactly."
+      }),
       PageToken: { type: "string", description: "Opaque; empty: there is no such page." },
       RecordPermissions: openObject(
         {

@@ -43,6 +43,7 @@ const ats = (doc: ReturnType<typeof documentOf>, text: string): readonly string[
 describe("openapiDocument", () => {
   it("has every route for one who may do everything", () => {
     expect(ats(admin, "/orders")).toEqual([
+      "DELETE /api/v1/orders",
       "DELETE /api/v1/orders/{key}",
       "GET /api/v1/orders",
       "GET /api/v1/orders/{key}",
@@ -52,6 +53,7 @@ describe("openapiDocument", () => {
       "GET /api/v1/orders:histogram",
       "GET /api/v1/orders:seek",
       "GET /api/v1/orders:series",
+      "PATCH /api/v1/orders",
       "PATCH /api/v1/orders/{key}",
       "POST /api/v1/orders",
       "POST /api/v1/orders/{key}:undelete",
@@ -94,7 +96,9 @@ describe("openapiDocument", () => {
     const clerk = documentOf(requestOf(callerOf("clerk")))
     // A delete is decided by the record, whatever the roles are.
     expect(ats(clerk, "/orders").filter((at) => !at.startsWith("GET"))).toEqual([
+      "DELETE /api/v1/orders",
       "DELETE /api/v1/orders/{key}",
+      "PATCH /api/v1/orders",
       "PATCH /api/v1/orders/{key}",
       "POST /api/v1/orders/{key}:undelete",
       "POST /api/v1/orders:aggregate",
@@ -499,7 +503,7 @@ describe("what is hidden", () => {
 })
 
 describe("size", () => {
-  it("stays below 23.5 kB for each wide resource with every operation", () => {
+  it("stays below 27.5 kB for each wide resource with every operation", () => {
     const name = (i: number) => `resource_${i % 20}`
     const models: ReadonlyMap<string, RuledModel> = new Map(Array.from({ length: 20 }, (_, i) => [
       name(i),
@@ -521,6 +525,6 @@ describe("size", () => {
     expect(Object.keys((JSON.parse(text) as ReturnType<typeof documentOf>).paths).length).toBe(20 * 10 + 16)
     // What every document has, however many resources there are, is no part of the bound.
     const others = JSON.stringify(openapiDocument(requestOf(callerOf("admin"), open, new Map())))
-    expect(text.length - others.length).toBeLessThan(20 * 23_500)
+    expect(text.length - others.length).toBeLessThan(20 * 27_500)
   })
 })

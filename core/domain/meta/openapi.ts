@@ -16,6 +16,7 @@ import type { OpenForm } from "./openapi-form.ts"
 import {
   aggregateResponses,
   exportResponse,
+  filteredResponse,
   relationSchema,
   resourceParameters,
   resourcePaths,
@@ -183,7 +184,8 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     ...aggregateResponses,
     ...groupResponses,
     ...taskResponses,
-    Export: exportResponse
+    Export: exportResponse,
+    Filtered: filteredResponse
   }
   for (const [name, subject] of subjects) {
     const collection = `${basePath}/${name}`

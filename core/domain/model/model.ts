@@ -20,6 +20,8 @@ export interface FieldBase {
   readonly filterable: boolean
   readonly sortable: boolean
   readonly searched: boolean
+  /** No two records of a tenant have the same value, which is never null. */
+  readonly unique: boolean
   readonly sensitive: boolean
   /** One more name accepted in `filter` and `order_by`. */
   readonly alias: string | null

@@ -23,6 +23,11 @@ export type BatchOperation =
     readonly key: Json
     readonly etag: string | null
     readonly data: Json
+    /** The unique field that `key` is a value of; empty: the key. */
+    readonly match: string
+    /** Whether a missing record is created (AIP-134). */
+    readonly allowMissing: boolean
+    readonly ref: string | null
   }
   | { readonly op: "delete"; readonly resource: string; readonly key: Json; readonly etag: string | null }
   | {
@@ -43,7 +48,7 @@ const refused = (parameter: string, message: string, members: { readonly [member
 
 const members: { readonly [op: string]: readonly string[] } = {
   create: ["op", "resource", "data", "ref"],
-  update: ["op", "resource", "key", "etag", "data"],
+  update: ["op", "resource", "key", "etag", "data", "match", "allow_missing", "ref"],
   delete: ["op", "resource", "key", "etag"],
   reorder: ["op", "resource", "field", "keys", "etags"]
 }
@@ -57,6 +62,10 @@ export const ofRecord = (key: readonly string[]) => <E>(error: E): E | Problem =
   error instanceof Problem
     ? problem(error.slug, error.detail, { ...error.members, key: writeKey(key) }, error.headers)
     : error
+
+/** Whether an operation is more than the change of a record by its key. */
+export const isUpsert = (operation: BatchOperation): operation is BatchOperation & { op: "update" } =>
+  operation.op === "update" && (operation.allowMissing || operation.match !== "")
 
 /** The operations of a body, all of the right form; else a 400 naming the first that is not. */
 export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], Problem> => {
@@ -108,12 +117,12 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
   const extra = Object.keys(item).find((name) => !members[op]!.includes(name))
   if (extra !== undefined) return fail(extra.slice(0, 100), `An operation "${op}" has no such member.`)
   if (etag !== undefined && etag !== null && typeof etag !== "string") return fail("etag", "The ETag must be text.")
+  const { ref } = item
+  if (ref !== undefined && (typeof ref !== "string" || !/^[A-Za-z0-9_.-]{1,64}$/.test(ref))) {
+    return fail("ref", "A ref is 1 to 64 letters, digits, _, - or periods.")
+  }
   if (op === "create") {
-    const { ref } = item
     if (data === undefined) return fail("data", "The record's data are required.")
-    if (ref !== undefined && (typeof ref !== "string" || !/^[A-Za-z0-9_.-]{1,64}$/.test(ref))) {
-      return fail("ref", "A ref is 1 to 64 letters, digits, _, - or periods.")
-    }
     return Result.succeed({ op, resource, data, ref: ref ?? null })
   }
   if (op === "reorder") {
@@ -127,7 +136,24 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
   if (key === undefined || key === null) return fail("key", "The record's key is required.")
   if (op === "delete") return Result.succeed({ op, resource, key, etag: etag ?? null })
   if (data === undefined) return fail("data", "The record's data are required.")
-  return Result.succeed({ op: "update", resource, key, etag: etag ?? null, data })
+  const { allow_missing: allowMissing = false, match = "" } = item
+  if (typeof allowMissing !== "boolean") {
+    return fail("allow_missing", "Whether a missing record is created: true or false.")
+  }
+  if (typeof match !== "string") return fail("match", "The name of a unique field is expected.")
+  if (ref !== undefined && !allowMissing) {
+    return fail("ref", "Only what may create a record has a ref: its key is not known.")
+  }
+  return Result.succeed({
+    op: "update",
+    resource,
+    key,
+    etag: etag ?? null,
+    data,
+    match,
+    allowMissing,
+    ref: ref ?? null
+  })
 }
 
 /** A record that an earlier create of the batch named, as it stands. */

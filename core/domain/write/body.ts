@@ -10,6 +10,7 @@ import type { Field, FieldProblem, ValidateRule, WireRecord } from "../model/mod
 import { accessDenied, problem, tenantRequired } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
+import { addCells } from "../value/add.ts"
 import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../value/cell.ts"
 import { parseJson } from "../value/json.ts"
 import type { Cell, Json } from "../value/kind.ts"
@@ -48,19 +49,63 @@ const asObject = (body: Json): Result.Result<JsonObject, Problem> =>
 /** The values of a body, and what it says of files. */
 export interface GivenValues {
   readonly values: Values
+  /** What a PATCH adds to stored numbers. */
+  readonly adds: Additions
   readonly files: readonly FileValueGiven[]
 }
 
-const noFiles: readonly FileValueGiven[] = []
+/** Numbers to add to what is stored, by field. Each is itself a value that the field could have. */
+export type Additions = ReadonlyMap<Field, string>
 
-/** Reads the fields of a body that the caller may write; what it says of files goes to `files`. */
+const noFiles: readonly FileValueGiven[] = []
+export const noAdditions: Additions = new Map()
+
+/** Whether a value asks for an addition: `{ "$add": … }`. In `json` fields it is ordinary data. */
+const asksToAdd = (field: Field, value: Json): value is JsonObject =>
+  value !== null && typeof value === "object" && field.kind !== "json" && Object.hasOwn(value, "$add")
+
+/** Reads an addition. A number that would have to be rounded to fit the field is refused, as any value of it. */
+const readAddition = (
+  field: Field,
+  value: JsonObject,
+  operation: "create" | "update"
+): Result.Result<string, Omit<ProblemError, "field">> => {
+  const refuse = (code: "type" | "invalid", message: string, hint: string) => Result.fail({ code, message, hint })
+  const itself = "Send the value itself."
+  if (field.kind !== "integer" && field.kind !== "decimal") {
+    return refuse("type", "Only integers and decimals can be added to.", itself)
+  }
+  if (operation === "create") return refuse("invalid", "A new record has no value to add to.", itself)
+  if (Object.keys(value).length > 1) {
+    return refuse("invalid", "Nothing can stand beside \"$add\".", "Send { \"$add\": \"1\" }.")
+  }
+  return Result.map(cellFromJson({ ...field, optional: false }, value["$add"]!), (cell) => cell!)
+}
+
+/** The values that additions make of a stored record, and which of them cannot be. */
+export const addedValues = (
+  stored: (field: Field) => Cell,
+  adds: Additions
+): { readonly values: Values; readonly errors: readonly ProblemError[] } => {
+  const values = new Map<Field, Cell>()
+  const errors: ProblemError[] = []
+  for (const [field, delta] of adds) {
+    const total = addCells(field, stored(field), delta)
+    if (Result.isSuccess(total)) values.set(field, total.success)
+    else errors.push({ field: field.name, ...total.failure })
+  }
+  return { values, errors }
+}
+
+/** Reads the fields of a body that the caller may write; what it says of files goes to `files`, what it adds to `adds`. */
 const readFields = (
   access: Access,
   body: JsonObject,
   operation: "create" | "update",
   tickets: Tickets | null,
   files: FileValueGiven[],
-  errors: ProblemError[]
+  errors: ProblemError[],
+  adds: Map<Field, string> | null = null
 ): Map<Field, Cell> => {
   const writable = operation === "create" ? access.restricted.creatable : access.restricted.updatable
   const values = new Map<Field, Cell>()
@@ -69,7 +114,11 @@ const readFields = (
     const field = access.restricted.byName.get(name)
     if (field === undefined) errors.push(unknownError(name))
     else if (!writable.has(name)) errors.push(readOnlyError(name))
-    else if (field.file !== null) {
+    else if (asksToAdd(field, value)) {
+      const delta = readAddition(field, value, operation)
+      if (Result.isFailure(delta)) errors.push({ field: name, ...delta.failure })
+      else adds?.set(field, delta.success)
+    } else if (field.file !== null) {
       const given = readFileValue(access, field, field.file, value, operation, tickets)
       if (Result.isFailure(given)) errors.push({ field: name, ...given.failure })
       else {
@@ -94,10 +143,11 @@ export const readPatch = (
   Result.flatMap(asObject(body), (object) => {
     const errors: ProblemError[] = []
     const files: FileValueGiven[] = []
-    const values = readFields(access, object, "update", tickets, files, errors)
+    const adds = new Map<Field, string>()
+    const values = readFields(access, object, "update", tickets, files, errors, adds)
     return errors.length > 0
       ? Result.fail(invalidRecord(errors))
-      : Result.succeed({ values, files: files.length === 0 ? noFiles : files })
+      : Result.succeed({ values, adds, files: files.length === 0 ? noFiles : files })
   })
 
 /** Refuses values that no body could give. A version may come from a time when its fields accepted more. */
@@ -177,7 +227,7 @@ const completed = (
   if (errors.length > 0) return Result.fail(invalidRecord(errors))
   return impossible
     ? Result.fail(accessDenied())
-    : Result.succeed({ values, files: files.length === 0 ? noFiles : files })
+    : Result.succeed({ values, adds: noAdditions, files: files.length === 0 ? noFiles : files })
 }
 
 /**

@@ -14,7 +14,7 @@ export const products = defineResource("products", {
   version: "updated_at",
   fields: {
     id: f.integer().bits(64).readOnly().dbDefault().filterable().sortable(),
-    sku: f.text().max(40).filterable(),
+    sku: f.text().max(40).unique().filterable(),
     name: f.text().max(120).searched().filterable().sortable(),
     description: f.text().max(4000).optional().searched(),
     category: f.enum(["lighting", "seating", "storage", "tables", "textiles"]).filterable(),

@@ -51,8 +51,7 @@ onBoth("requests", ledger, (use) => {
       const [method, path, allow] of [
         ["PUT", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
         ["POST", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
-        ["PATCH", accounts, "GET, HEAD, POST"],
-        ["DELETE", accounts, "GET, HEAD, POST"],
+        ["PUT", accounts, "GET, HEAD, POST, PATCH, DELETE"],
         ["GET", `${accounts}/1:undelete`, "POST"],
         ["PATCH", `${base}:batchWrite`, "POST"]
       ] as const

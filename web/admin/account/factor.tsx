@@ -3,13 +3,12 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import { encode } from "uqr"
 import { ProblemError } from "../../client/problem.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Part, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
-import { words } from "./words.ts"
 
 /** The QR code as one SVG path, so that it is sharp at every size. It is black on white in every theme, because scanners need that. */
 const Qr = ({ label, text }: { readonly text: string; readonly label: string }): ReactNode => {
@@ -42,8 +41,8 @@ interface SecondFactorProps {
 }
 
 export const SecondFactor = ({ on, onChanged }: SecondFactorProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().account
+  const pw = useMessages().place
   const act = useAct()
   const form = useId()
   const [step, setStep] = useState<Step | null>(null)

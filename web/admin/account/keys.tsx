@@ -3,16 +3,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Moment, Part, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker } from "../place/roles.tsx"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { client } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
 import { useRoles } from "../users/accounts.ts"
-import { words } from "./words.ts"
 
 /** Runs work that needs a recent session. If the session is too old, the user signs in again, and the work is tried once more. */
 export type Fresh = (work: () => Promise<void>) => Promise<void>
@@ -32,8 +30,8 @@ const dayChoices = [30, 90, 180, 366] as const
 const NewKey = (
   { fresh, onClose, onMade }: { readonly fresh: Fresh; readonly onClose: () => void; readonly onMade: () => void }
 ): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().account
+  const pw = useMessages().place
   const { format } = useLocale()
   const { isAdmin, user } = useApp()
   const form = useId()
@@ -101,8 +99,8 @@ const NewKey = (
 }
 
 export const Keys = ({ fresh }: { readonly fresh: Fresh }): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().account
+  const pw = useMessages().place
   const { now } = useReader()
   const act = useAct()
   const queries = useQueryClient()

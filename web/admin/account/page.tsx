@@ -4,24 +4,23 @@ import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import { useReader } from "../field/value.tsx"
+import { useApp } from "../ground/app.ts"
+import { Dialog } from "../ground/parts.tsx"
+import { Missing } from "../ground/problem.tsx"
+import { enter } from "../ground/session.ts"
+import { say } from "../ground/toasts.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Moment, type PageProps, Part, Sheet, Top, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { client } from "../shell/client.ts"
-import { Dialog } from "../shell/parts.tsx"
-import { Missing } from "../shell/problem.tsx"
-import { enter } from "../shell/session.ts"
-import { say } from "../shell/toasts.tsx"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { deviceOf, type DeviceSession, useMethods } from "../users/accounts.ts"
 import { SecondFactor } from "./factor.tsx"
 import { type Fresh, Keys } from "./keys.tsx"
 import { Passkeys } from "./passkeys.tsx"
-import { words } from "./words.ts"
 
 const Password = ({ onChanged }: { readonly onChanged: () => Promise<unknown> }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().account
   const { user } = useApp()
   const act = useAct()
   const [current, setCurrent] = useState("")
@@ -89,7 +88,7 @@ const Password = ({ onChanged }: { readonly onChanged: () => Promise<unknown> })
 }
 
 const Sessions = ({ own }: { readonly own: string | null }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().account
   const { now } = useReader()
   const act = useAct()
   const queries = useQueryClient()
@@ -140,8 +139,8 @@ const Sessions = ({ own }: { readonly own: string | null }): ReactNode => {
 }
 
 export const AccountPage = ({ part }: PageProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().account
+  const pw = useMessages().place
   const { user } = useApp()
   const act = useAct()
   const queries = useQueryClient()

@@ -3,14 +3,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useState } from "react"
 import { useReader } from "../field/value.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Moment, Part, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { say } from "../shell/toasts.tsx"
 import { deviceOf } from "../users/accounts.ts"
 import type { Fresh } from "./keys.tsx"
-import { words } from "./words.ts"
 
 interface Passkey {
   readonly id: string
@@ -19,7 +18,7 @@ interface Passkey {
 }
 
 export const Passkeys = ({ fresh }: { readonly fresh: Fresh }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().account
   const { now } = useReader()
   const act = useAct()
   const queries = useQueryClient()

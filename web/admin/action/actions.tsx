@@ -6,15 +6,13 @@
 import { Zap } from "lucide-react"
 import { type ReactNode, useState } from "react"
 import type { MetaView } from "../../client/index.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { clientOf } from "../shell/client.ts"
-import { type Offer, Offers } from "../shell/offers.ts"
-import { Cancel, Dialog, Menu } from "../shell/parts.tsx"
-import { sayProblem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
-import { words } from "./words.ts"
+import { type Offer, Offers } from "../ground/offers.ts"
+import { Cancel, Dialog, Menu } from "../ground/parts.tsx"
+import { sayProblem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { clientOf } from "../model/client.ts"
 
 type Action = MetaView["actions"][number]
 
@@ -34,7 +32,7 @@ interface ActionsProps {
   readonly on: Action["on"]
   /** Keys in their text form of addresses. One key on a record's page. */
   readonly keys: readonly string[]
-  /** What else can be done with them. */
+  /** Further actions on them. */
   readonly others?: readonly Offer[]
   /** Called after success, because the shown data may be outdated. */
   readonly onDone: () => void
@@ -42,7 +40,7 @@ interface ActionsProps {
 
 export const Actions = ({ keys, on, onDone, others = [], resource }: ActionsProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().action
   const [asked, setAsked] = useState<Action | null>(null)
   const [running, setRunning] = useState(false)
   const actions = resource.view.actions.filter((action) => action.on === on)

@@ -1,7 +1,7 @@
 /** A view's links for one record. `{field}` in an address is replaced by the record's value. Pure. */
 
 import type { MetaView } from "../../client/index.ts"
-import { plain } from "../field/plain.ts"
+import { plain } from "../model/plain.ts"
 
 interface RecordLink {
   readonly label: string

@@ -3,16 +3,15 @@
 import { ExternalLink } from "lucide-react"
 import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
-import { useWords } from "../place/words.ts"
-import { Link } from "../shell/link.tsx"
-import { withinApp } from "../shell/location.ts"
+import { Link } from "../ground/link.tsx"
+import { withinApp } from "../ground/location.ts"
+import { useMessages } from "../messages/locale.tsx"
 import { linksFor } from "./link.ts"
-import { words } from "./words.ts"
 
 export const RecordLinks = (
   { links, record }: { readonly links: MetaView["links"]; readonly record: { readonly [field: string]: unknown } }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().action
   const found = linksFor(links, record)
   if (found.length === 0) return null
   return (

@@ -4,14 +4,13 @@ import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { holdsFiles, isQuantity } from "../field/kind.ts"
 import { Value } from "../field/value.tsx"
+import { Link } from "../ground/link.tsx"
 import { needsOf } from "../list/needs.ts"
-import { useWords } from "../place/words.ts"
-import { addressOf, fieldLabel, keyOf, type Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { addressOf, fieldLabel, keyOf, type Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
 import style from "./board.module.css"
 import { type BlockOf, listOf } from "./source.ts"
-import { words } from "./words.ts"
 
 /** Default number of columns. */
 const usualColumns = 5
@@ -19,7 +18,7 @@ const usualColumns = 5
 export const ListBlock = (
   { block, resource }: { readonly block: BlockOf<"list">; readonly resource: Resource }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().board
   const columns = block.columns.length > 0 ? block.columns : resource.view.columns.slice(0, usualColumns)
   const sort = block.sort === "" ? resource.view.sort : block.sort
   const { data, error } = useQuery({

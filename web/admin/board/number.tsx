@@ -3,14 +3,12 @@
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { averageOf, extremeOf, sumOf } from "../field/decimal.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
+import { Link } from "../ground/link.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
 import style from "./board.module.css"
 import { type BlockOf, listOf } from "./source.ts"
-import { words } from "./words.ts"
 
 type Block = BlockOf<"number">
 type Period = NonNullable<Block["period"]>
@@ -40,12 +38,12 @@ const measured = async (
 ): Promise<string | null> => {
   const rows = resourceClient(resource.name)
   const around = {
-    field: block.period.field as never,
+    field: block.period.field,
     granularity: "year" as const,
     ...boundsOf(block.period, resource, back)
   }
   const points = async (measure: string, filter = block.filter) =>
-    (await rows.series({ ...around, filter, measure: measure as "count" }, { signal })).points
+    (await rows.series({ ...around, filter, measure: measure }, { signal })).points
   const counted = async (filter?: string): Promise<number> =>
     (await points("count", filter)).reduce((total, { count = 0 }) => total + count, 0)
   const values = async (measure: string): Promise<readonly string[]> =>
@@ -75,7 +73,7 @@ const measured = async (
 
 export const NumberBlock = ({ block, resource }: { readonly block: Block; readonly resource: Resource }): ReactNode => {
   const { format } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().board
   const { period } = block
   const { data, error } = useQuery({
     queryKey: ["number", block],

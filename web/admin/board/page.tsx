@@ -5,23 +5,21 @@ import { type ReactNode, useMemo } from "react"
 import type { MetaPage } from "../../client/index.ts"
 import { ChartStrip } from "../chart/strip.tsx"
 import { NowProvider } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
+import { useApp } from "../ground/app.ts"
+import { Boundary } from "../ground/boundary.tsx"
+import { go } from "../ground/location.ts"
+import { useTitle } from "../ground/title.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { setPreferences, usePreferences } from "../messages/preferences.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
 import { PluginPart } from "../plugin/part.tsx"
-import { useApp } from "../shell/app.ts"
-import { Boundary } from "../shell/boundary.tsx"
-import type { Resource } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
-import { go } from "../shell/location.ts"
-import { setPreferences, usePreferences } from "../shell/preferences.ts"
-import shell from "../shell/shell.module.css"
-import { useTitle } from "../shell/title.ts"
+import shell from "../style/frame.module.css"
 import style from "./board.module.css"
 import { ListBlock } from "./list.tsx"
 import { NumberBlock } from "./number.tsx"
 import { type BlockOf, listOf } from "./source.ts"
 import { TextBlock } from "./text.tsx"
-import { words } from "./words.ts"
 
 type Block = NonNullable<MetaPage["blocks"]>[number]
 
@@ -54,7 +52,7 @@ const ChartBlock = (
 
 const BlockOfPage = ({ block }: { readonly block: Block }): ReactNode => {
   const { catalogue } = useApp()
-  const w = useWords(words)
+  const w = useMessages().board
   if (block.of === "text") return <TextBlock text={block.text} />
   if (block.of === "component") {
     return (

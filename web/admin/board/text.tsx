@@ -1,8 +1,8 @@
 /** A text block of a composed page. All its content becomes text nodes; nothing is parsed as HTML. */
 
 import type { ReactNode } from "react"
-import { Link } from "../shell/link.tsx"
-import { withinApp } from "../shell/location.ts"
+import { Link } from "../ground/link.tsx"
+import { withinApp } from "../ground/location.ts"
 import style from "./board.module.css"
 import { type Inline, readMarkdown } from "./markdown.ts"
 

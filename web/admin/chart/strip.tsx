@@ -4,13 +4,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
 import { currencyOf, isState, toneOf } from "../field/kind.ts"
-import { plain } from "../field/plain.ts"
 import { enumText, textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { textOfSimple, withCondition } from "../filter/conditions.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
+import { textOfSimple, withCondition } from "../model/conditions.ts"
+import { plain } from "../model/plain.ts"
 import style from "./chart.module.css"
 
 type Chart = NonNullable<MetaView["chart"]>
@@ -66,7 +66,7 @@ const Series = (
 ): ReactNode => {
   const { format, t } = useLocale()
   const rows = resourceClient(resource.name)
-  const around = { field: chart.field as never, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const around = { field: chart.field, filter, ...(deleted ? { show_deleted: true } : {}) }
   const span = days[chart.range]
   const { data } = useQuery({
     queryKey: ["chart", resource.name, chart, filter, deleted],
@@ -76,7 +76,7 @@ const Series = (
         ...around,
         range: chart.range,
         granularity: chart.granularity,
-        measure: chart.measure as "count",
+        measure: chart.measure,
         time_zone: zone
       }, { signal })
   })
@@ -90,7 +90,7 @@ const Series = (
         from: day(2 * span!),
         to: day(span! + 1),
         granularity: chart.granularity,
-        measure: chart.measure as "count",
+        measure: chart.measure,
         time_zone: zone
       }, { signal })
     }
@@ -170,8 +170,7 @@ const Unit = (
   const { data } = useQuery({
     queryKey: ["unit", resource.name, field, filter, deleted],
     enabled: filterable,
-    queryFn: ({ signal }) =>
-      resourceClient(resource.name).facets({ field: field as never, filter, limit: 2 }, { signal })
+    queryFn: ({ signal }) => resourceClient(resource.name).facets({ field: field, filter, limit: 2 }, { signal })
   })
   return data?.facets.length === 1 ? <small className="dim">{` ${plain(data.facets[0]!.value)}`}</small> : null
 }
@@ -188,7 +187,7 @@ const TopValues = ({ deleted, field: name, filter, limit, onFilter, resource }: 
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).facets({
-        field: name as never,
+        field: name,
         filter,
         limit: 8,
         ...(deleted ? { show_deleted: true } : {})
@@ -218,7 +217,7 @@ const Histogram = (
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).histogram({
-        field: chart.field as never,
+        field: chart.field,
         buckets: chart.buckets,
         filter,
         ...(deleted ? { show_deleted: true } : {})
@@ -265,7 +264,7 @@ const Facets = (
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).facets({
-        field: chart.field as never,
+        field: chart.field,
         limit: chart.limit,
         filter,
         ...(deleted ? { show_deleted: true } : {})

@@ -6,18 +6,16 @@
 import { ArrowDown, ArrowUp, CloudUpload, GripVertical, X } from "lucide-react"
 import { type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
 import type { FileValue } from "../../client/index.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { fieldLabel } from "../shell/catalogue.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { fieldLabel } from "../model/catalogue.ts"
+import { isolated } from "../model/plain.ts"
 import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
 import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
-import { isolated } from "./plain.ts"
 import { acceptedNames } from "./type.ts"
 import { useUploads } from "./uploads.ts"
-import { words } from "./words.ts"
 
 /** The files of a value, as far as they are file objects. */
 export const filesOf = (value: unknown): readonly FileValue[] =>
@@ -82,7 +80,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
     props
   const { held = value } = props
   const { format, t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().files
   const { accept = null, externalUrls = false, maxFiles = 100, maxSize = Number.POSITIVE_INFINITY } = field.file ?? {}
   const [problem, setProblem] = useState<string | null>(null)
   const [over, setOver] = useState(false)

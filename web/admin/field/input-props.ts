@@ -1,7 +1,7 @@
 /** The props of every input of a field, of any kind. */
 
 import type { MetaField } from "../../client/index.ts"
-import type { Resource } from "../shell/catalogue.ts"
+import type { Resource } from "../model/catalogue.ts"
 import type { Draft } from "./parse.ts"
 
 export interface InputProps {

@@ -6,18 +6,18 @@
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
+import { plain, short } from "../model/plain.ts"
 import { FileInput } from "./file.tsx"
 import { FilesInput } from "./files.tsx"
 import type { InputProps } from "./input-props.ts"
 import { isLong, isQuantity } from "./kind.ts"
 import { editText, parseText } from "./parse.ts"
-import { plain, short } from "./plain.ts"
 import { enumText } from "./text.ts"
 
 const loadRelation = () => import("./relation.tsx")
 const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
 
-const PluginInput = lazy(() => import("../plugin/part.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
+const PluginInput = lazy(() => import("./plugin.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
 
 /** Loads the input of relations in advance, so that it opens at once, also without a connection. */
 export const prepareInputs = (): void => void loadRelation().catch(() => undefined)
@@ -84,7 +84,7 @@ const localOf = (iso: string): string => {
   return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19)
 }
 
-/** What a `datetime-local` input has, as a moment; as it is where there is no such moment. */
+/** The instant (RFC 3339, UTC) of the text of a `datetime-local` input. A text that is no instant is returned unchanged. */
 const momentOf = (local: string): string => {
   const time = new Date(local)
   return Number.isNaN(time.getTime()) ? local : time.toISOString()

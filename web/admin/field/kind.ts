@@ -3,7 +3,7 @@
 import { currencyOf as currencyIn } from "../../../core/domain/model/amount.ts"
 import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
-import { type Resource, toOneOf } from "../shell/catalogue.ts"
+import { type Resource, toOneOf } from "../model/catalogue.ts"
 
 /** Whether a text takes several lines: an address of mail (254) or a name is one. */
 export const isLong = (field: MetaField): boolean =>

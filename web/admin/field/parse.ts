@@ -6,6 +6,24 @@
 import type { MetaField } from "../../client/index.ts"
 import type { Messages } from "../messages/locale.tsx"
 
+/** The texts of problems: those of the app, or those of the public form. */
+interface ParseMessages {
+  readonly field: Pick<
+    Messages["field"],
+    | "required"
+    | "notNumber"
+    | "notWhole"
+    | "outOfRange"
+    | "places"
+    | "digits"
+    | "tooLong"
+    | "notDate"
+    | "notTime"
+    | "notUuid"
+    | "notJson"
+  >
+}
+
 /** A value that can be sent, or the problem. `value` is undefined if there is nothing to send. */
 export interface Draft {
   readonly value: unknown
@@ -36,7 +54,7 @@ export const plainNumber = (text: string): string => {
     : bare.replaceAll(",", "")
 }
 
-const integer = (text: string, bits: 16 | 32 | 64, t: Messages): Draft => {
+const integer = (text: string, bits: 16 | 32 | 64, t: ParseMessages): Draft => {
   const bare = plainNumber(text).replace(/^\+/, "")
   if (!/^-?\d{1,40}$/.test(bare)) return wrong(t.field.notWhole)
   const value = BigInt(bare)
@@ -45,7 +63,7 @@ const integer = (text: string, bits: 16 | 32 | 64, t: Messages): Draft => {
   return fine(bits === 64 ? value.toString() : Number(value))
 }
 
-const decimal = (text: string, { precision, scale }: MetaField, t: Messages): Draft => {
+const decimal = (text: string, { precision, scale }: MetaField, t: ParseMessages): Draft => {
   const bare = plainNumber(text).replace(/^\+/, "")
   const [, sign, whole, fraction = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(bare) ?? []
   if (whole === undefined || (whole === "" && fraction === "")) return wrong(t.field.notNumber)
@@ -68,12 +86,12 @@ const isDate = (text: string): boolean => {
 }
 
 /** Parses the typed text of a field. Empty text becomes null if the field is optional; a required text field keeps it. */
-export const parseText = (field: MetaField, text: string, t: Messages): Draft => {
+export const parseText = (field: MetaField, text: string, t: ParseMessages): Draft => {
   const draft = parsed(field, text, t)
   return draft.problem === null ? draft : { ...draft, text }
 }
 
-const parsed = (field: MetaField, text: string, t: Messages): Draft => {
+const parsed = (field: MetaField, text: string, t: ParseMessages): Draft => {
   const empty = text.trim() === ""
   if (empty && (field.kind !== "text" || (text === "" && field.optional))) {
     return field.optional ? fine(null) : wrong(t.field.required)

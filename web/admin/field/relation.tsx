@@ -5,15 +5,15 @@ import { ChevronsUpDown } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
 import { Popover } from "react-aria-components"
 import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
-import { textOfSimple } from "../filter/conditions.ts"
+import { useApp } from "../ground/app.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { textOfSimple } from "../model/conditions.ts"
+import { plain, short } from "../model/plain.ts"
 import type { InputProps } from "./input-props.ts"
 import { relationOf } from "./kind.ts"
 import { parseText } from "./parse.ts"
-import { plain, short } from "./plain.ts"
 import { detailFields, detailOf, useTitles } from "./titles.ts"
 import { useReader } from "./value.tsx"
 
@@ -26,6 +26,85 @@ const filterFor = (target: Resource, text: string): string | null => {
   const named = fieldsOfTitle(target.view.title ?? "").map((name) => target.fields.get(name))
     .filter((field) => field?.kind === "text" && field.filterable)
   return named.map((field) => textOfSimple({ field: field!.name, is: "contains", values: [text] }, target)).join(" OR ")
+}
+
+interface OptionsProps {
+  readonly id: string
+  readonly target: Resource
+  readonly keyField: string
+  readonly options: readonly AnyRecord[]
+  readonly active: AnyRecord | undefined
+  /** Whether they are still read. */
+  readonly pending: boolean
+  readonly onChoose: (record: AnyRecord) => void
+}
+
+/** The records to choose from. */
+const Options = ({ active, id, keyField, onChoose, options, pending, target }: OptionsProps): ReactNode => {
+  const t = useMessages()
+  const reader = useReader()
+  return (
+    <div role="listbox" id={id} aria-label={target.view.label.plural} className="menu">
+      {options.map((record, index) => (
+        <div
+          key={plain(record[keyField])}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={record === active}
+          data-focused={record === active ? "" : undefined}
+          className="menu-item"
+          ref={record === active ? (element) => element?.scrollIntoView({ block: "nearest" }) : undefined}
+          // The focus stays in the input.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(record)}
+        >
+          <span className="grow cut">
+            <bdi>{titleOf(target, record)}</bdi>
+            {detailOf(target, record, reader) !== "" && (
+              <small className="dim cut second" dir="auto">{detailOf(target, record, reader)}</small>
+            )}
+          </span>
+          <bdi className="dim cut">#{short(plain(record[keyField]), 80)}</bdi>
+        </div>
+      ))}
+      {options.length === 0 && (
+        <p className="menu-item dim" role="option" aria-selected="false" aria-disabled="true">
+          {pending ? t.shell.loading : t.field.nothingFound}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The key itself, where the caller cannot see the resource that it points at. */
+const KeyInput = (
+  {
+    autoFocus = false,
+    compact = false,
+    describedBy,
+    disabled = false,
+    field,
+    id,
+    invalid = false,
+    label,
+    onChange,
+    value
+  }: InputProps
+): ReactNode => {
+  const t = useMessages()
+  return (
+    <div className={compact ? "cell-input" : "input"} data-invalid={invalid ? "" : undefined}>
+      <input
+        id={id}
+        aria-label={label}
+        aria-describedby={describedBy}
+        autoFocus={autoFocus}
+        disabled={disabled}
+        defaultValue={plain(value)}
+        onChange={({ target: input }) => onChange(parseText(field, input.value, t))}
+      />
+    </div>
+  )
 }
 
 export const RelationInput = (props: InputProps): ReactNode => {
@@ -61,9 +140,7 @@ export const RelationInput = (props: InputProps): ReactNode => {
     setOpen(true)
   }, [autoFocus, compact])
 
-  const reader = useReader()
   const titles = useTitles(target, [current], keyField)
-  const title = (record: AnyRecord): string => titleOf(target!, record)
   const shown = current === "" ? "" : titles.get(current) ?? `#${current}`
 
   const found = useQuery<AnyPage>({
@@ -82,22 +159,7 @@ export const RelationInput = (props: InputProps): ReactNode => {
     }
   })
 
-  if (target === undefined) {
-    // The caller cannot see the target resource, so they enter the key itself.
-    return (
-      <div className={compact ? "cell-input" : "input"} data-invalid={invalid ? "" : undefined}>
-        <input
-          id={id}
-          aria-label={label}
-          aria-describedby={describedBy}
-          autoFocus={autoFocus}
-          disabled={disabled}
-          defaultValue={current}
-          onChange={({ target: input }) => onChange(parseText(field, input.value, t))}
-        />
-      </div>
-    )
-  }
+  if (target === undefined) return <KeyInput {...props} />
   const options = open ? found.data?.items ?? [] : []
   const active = options[Math.min(at, options.length - 1)]
   const close = (): void => {
@@ -164,35 +226,15 @@ export const RelationInput = (props: InputProps): ReactNode => {
           placement="bottom start"
           onOpenChange={(now) => !now && close()}
         >
-          <div role="listbox" id={listId} aria-label={target.view.label.plural} className="menu">
-            {options.map((record, index) => (
-              <div
-                key={plain(record[keyField])}
-                id={`${listId}-${index}`}
-                role="option"
-                aria-selected={record === active}
-                data-focused={record === active ? "" : undefined}
-                className="menu-item"
-                ref={record === active ? (element) => element?.scrollIntoView({ block: "nearest" }) : undefined}
-                // The focus stays in the input.
-                onMouseDown={(event) => event.preventDefault()}
-                onClick={() => choose(record)}
-              >
-                <span className="grow cut">
-                  <bdi>{title(record)}</bdi>
-                  {detailOf(target, record, reader) !== "" && (
-                    <small className="dim cut second" dir="auto">{detailOf(target, record, reader)}</small>
-                  )}
-                </span>
-                <bdi className="dim cut">#{short(plain(record[keyField]), 80)}</bdi>
-              </div>
-            ))}
-            {options.length === 0 && (
-              <p className="menu-item dim" role="option" aria-selected="false" aria-disabled="true">
-                {found.isPending ? t.shell.loading : t.field.nothingFound}
-              </p>
-            )}
-          </div>
+          <Options
+            id={listId}
+            target={target}
+            keyField={keyField}
+            options={options}
+            active={active}
+            pending={found.isPending}
+            onChoose={choose}
+          />
         </Popover>
       )}
     </div>

@@ -3,10 +3,10 @@
 import type { FileValue, MetaField } from "../../client/index.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
-import type { Resource } from "../shell/catalogue.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { plain } from "../model/plain.ts"
 import { nameIn, uriOf } from "./file-list.ts"
 import { isIdentifier } from "./kind.ts"
-import { plain } from "./plain.ts"
 
 /** The user's formats and messages, and the current time for relative times. */
 export interface Reader {

@@ -3,12 +3,12 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query"
 import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
-import { textOfSimple } from "../filter/conditions.ts"
-import { useApp } from "../shell/app.ts"
-import { type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { useApp } from "../ground/app.ts"
+import { type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { textOfSimple } from "../model/conditions.ts"
+import { isolated, plain, short } from "../model/plain.ts"
 import { isState } from "./kind.ts"
-import { isolated, plain, short } from "./plain.ts"
 import { type Reader, textOf } from "./text.ts"
 
 /** Most records that one request names. */

@@ -4,9 +4,9 @@
  */
 
 import { useEffect, useRef, useState } from "react"
+import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { client } from "../shell/client.ts"
-import { problemText } from "../shell/problem.tsx"
+import { client } from "../model/client.ts"
 import { keepSent } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
 

@@ -7,17 +7,17 @@ import { Check, Minus } from "lucide-react"
 import { createContext, lazy, type ReactNode, Suspense, use, useEffect, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { config } from "../config.ts"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
+import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { plain, short } from "../model/plain.ts"
 import { FileLine, FilesLine } from "./file.tsx"
 import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
-import { plain, short } from "./plain.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
 
-const PluginCell = lazy(() => import("../plugin/part.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
+const PluginCell = lazy(() => import("./plugin.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
 
 const NowContext = createContext<number | null>(null)
 

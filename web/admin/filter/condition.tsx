@@ -5,14 +5,14 @@ import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
-import { isolated, plain, short } from "../field/plain.ts"
 import { useTitles } from "../field/titles.ts"
 import { useReader, Value } from "../field/value.tsx"
+import { useApp } from "../ground/app.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { fieldLabel, keyOf, keyPartsOf, type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
-import { type AnyPage, resourceClient } from "../shell/client.ts"
-import { checkSimple, type Operator, operatorsOf, type Simple, textOfSimple } from "./conditions.ts"
+import { fieldLabel, keyOf, keyPartsOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { type AnyPage, resourceClient } from "../model/client.ts"
+import { checkSimple, type Operator, operatorsOf, type Simple, textOfSimple } from "../model/conditions.ts"
+import { isolated, plain, short } from "../model/plain.ts"
 import style from "./filter.module.css"
 import { operatorWord, spanText } from "./words.ts"
 
@@ -254,7 +254,7 @@ const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode
     queryKey: ["facets", resource.name, field.name, "all"],
     queryFn: ({ signal }) =>
       resourceClient(resource.name).facets({
-        field: field.name as never,
+        field: field.name,
         limit: field.relation === undefined ? 500 : 20
       }, { signal })
   })

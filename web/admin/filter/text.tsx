@@ -14,11 +14,11 @@ import { EditorView, keymap, placeholder } from "@codemirror/view"
 import * as Result from "effect/Result"
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
-import { plain } from "../field/plain.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { scopeOf } from "./conditions.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
+import { scopeOf } from "../model/conditions.ts"
+import { plain } from "../model/plain.ts"
 import style from "./filter.module.css"
 import { Wrong } from "./wrong.tsx"
 
@@ -53,7 +53,7 @@ const completer =
     if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
       const known = resource.fields.get(field.name)
       const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
-      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name as never, limit: 100 })
+      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name, limit: 100 })
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {
         from: context.pos - value[3]!.length - value[2]!.length,
@@ -83,7 +83,7 @@ const completer =
 const nonce = document.querySelector<HTMLMetaElement>("meta[property='csp-nonce']")?.nonce ?? ""
 
 /**
- * Text that replaces a selection is put in by the editor. The browser would keep the look of what is replaced, such as the line under a mistake, in a
+ * Text that replaces a selection is put in by the editor. The browser would keep the look of the replaced text, such as the line under a mistake, in a
  * style attribute, which the page's policy blocks and reports.
  */
 const replaces = EditorView.domEventHandlers({

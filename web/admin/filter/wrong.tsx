@@ -4,7 +4,7 @@ import type { ReactNode } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import style from "./filter.module.css"
 
-/** The text with what is wrong underlined where it stands. */
+/** The text with its mistakes underlined. */
 export const Marked = (
   { errors, text }: { readonly text: string; readonly errors: readonly FilterError[] }
 ): ReactNode => {
@@ -18,7 +18,7 @@ export const Marked = (
   return [...parts, text.slice(done)]
 }
 
-/** What is wrong. */
+/** The mistakes. */
 export const Wrong = ({ errors }: { readonly errors: readonly FilterError[] }): ReactNode =>
   errors.map(({ hint, message, span }) => (
     <p key={`${span.start}-${message}`} className={style.wrong} role="alert">

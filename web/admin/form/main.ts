@@ -9,18 +9,15 @@ import "../style/base.css"
 import "./form.css"
 import { countries, currencies } from "../../../core/domain/value/codes.ts"
 import { ConnectionError, createClient, ProblemError } from "../../client/index.ts"
-import type { FormDocument, MetaField } from "../../client/index.ts"
+import type { FormDocument, Json, MetaField } from "../../client/index.ts"
 import { config, prefix } from "../config.ts"
 import { parseText } from "../field/parse.ts"
 import { enumText } from "../field/text.ts"
-import type { Messages } from "../messages/locale.tsx"
-import { labelOf } from "../shell/catalogue.ts"
-import { wordsFor } from "./words.ts"
+import { english, languageOf, languages, loadEntry } from "../messages/languages.ts"
+import { labelOf } from "../model/catalogue.ts"
 
-const { language, words } = wordsFor(navigator.languages)
-const root = document.documentElement
-root.lang = language
-root.dir = language === "ar" ? "rtl" : "ltr"
+/** English until the visitor's language is loaded; nothing is drawn before. */
+let { language, t: { form: words } } = english
 
 /** Allows script addresses of the app's own files only. The worker is the only script that the page loads by address. */
 const trust = (globalThis as {
@@ -182,7 +179,7 @@ const valueOf = ({ control, field }: Row): { readonly value: unknown; readonly p
   if (text === "" && (field.optional || field.default !== undefined)) return { value: undefined, problem: null }
   if (text.trim() === "") return { value: undefined, problem: words.field.required }
   const exact = field.kind === "timestamp" ? new Date(text).toISOString() : text
-  return parseText(field, exact, { field: words.field } as Messages)
+  return parseText(field, exact, words)
 }
 
 const draw = (form: FormDocument): void => {
@@ -241,7 +238,7 @@ const draw = (form: FormDocument): void => {
     if (first !== null) return first.control.focus()
     busy(true)
     try {
-      await client.submitForm(name, values as never)
+      await client.submitForm(name, values as { readonly [field: string]: Json })
       done()
     } catch (error) {
       busy(false)
@@ -257,9 +254,17 @@ const draw = (form: FormDocument): void => {
 }
 
 const start = async (): Promise<void> => {
-  if (!isSecureContext) return notice(words.noCrypto)
+  const form = isSecureContext ? client.form(name) : null
+  // The form is read while the texts are.
+  form?.catch(() => undefined)
+  const loaded = await loadEntry(languageOf(navigator.languages))
+  language = loaded.language
+  words = loaded.t.form
+  document.documentElement.lang = language
+  document.documentElement.dir = languages[language].direction
+  if (form === null) return notice(words.noCrypto)
   try {
-    draw(await client.form(name))
+    draw(await form)
   } catch (error) {
     notice(error instanceof ProblemError && error.status === 404 ? words.missing : words.offline)
   }

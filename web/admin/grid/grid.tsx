@@ -3,20 +3,13 @@
  * and supports the keyboard. The caller defines rows, cells and further keys. It does not depend on resources or the service.
  */
 
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type ReactNode,
-  type Ref,
-  useImperativeHandle,
-  useMemo,
-  useRef
-} from "react"
+import { type ReactNode, type Ref, useImperativeHandle, useMemo, useRef } from "react"
 import { useActive } from "./active.ts"
 import { type Column, offsetsOf, templateOf, tickWidth, totalOf } from "./columns.ts"
+import { eventsOf, type Handled } from "./events.ts"
 import style from "./grid.module.css"
 import { Heading, type HeadingProps } from "./heading.tsx"
-import { type Bounds, clamp, type Place, placeOf, pressed } from "./place.ts"
+import type { Bounds, Place } from "./place.ts"
 import { type Drawing, Row } from "./row.tsx"
 import { useScrolling } from "./scroll.ts"
 
@@ -31,30 +24,20 @@ export interface GridHandle {
   readonly seen: () => readonly [first: number, last: number]
 }
 
-export interface GridProps<Row> extends Drawing<Row>, HeadingProps {
+export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row> {
   readonly label: string
-  readonly rows: number
-  readonly rowAt: (index: number) => Row | undefined
   readonly keyOf: (row: Row) => string
-  /** In display order, pinned ones first. */
-  readonly columns: readonly Column[]
   readonly rowHeight: number
   readonly headHeight: number
   /** Pixels after the last row, for a bar that covers the grid's end. */
   readonly tail: number
-  /** Increases when rows are to be drawn otherwise although their records are the same. */
+  /** Increases when rows have to be drawn again although their records are the same. */
   readonly version: number
-  readonly editing?: Place | null
   readonly want: (first: number, last: number, moving: boolean) => void
   /** The text beside the scrollbar's thumb while it is dragged. */
   readonly placeLabel: (index: number) => string
   readonly onSeen?: (first: number, last: number) => void
-  readonly onOpen?: (row: Row, index: number, event: MouseEvent | KeyboardEvent) => void
   readonly onPlace?: (place: Place) => void
-  /** Handles a key on a cell. True if it is handled; otherwise the grid moves the focus. */
-  readonly onKey?: (event: KeyboardEvent, place: Place, row: Row | undefined) => boolean
-  readonly onCellDoubleClick?: (row: Row, column: Column, place: Place) => void
-  readonly onCellContext?: (row: Row, column: Column, place: Place, event: MouseEvent) => void
   /** The initial state: the active cell, the first visible row, and whether the cell gets the focus. */
   readonly initial?: Place & { readonly top: number; readonly focus: boolean } | null
   readonly handle?: Ref<GridHandle>
@@ -89,60 +72,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   )
   useImperativeHandle(props.handle, (): GridHandle => ({ focus: move, scrollTo: startAt, place: () => active, seen }))
 
-  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
-    if (event.target instanceof HTMLElement && editing !== null && event.target.closest("[data-editing]") !== null) {
-      return
-    }
-    const row = active.row >= 0 ? rowAt(active.row) : undefined
-    if (props.onKey?.(event, active, row) === true) {
-      event.preventDefault()
-      event.stopPropagation()
-      return
-    }
-    if (event.altKey) return
-    const forward = getComputedStyle(event.currentTarget).direction === "rtl" ? -1 : 1
-    const next = pressed(event, active, bounds, page(), forward)
-    if (next !== null) {
-      event.preventDefault()
-      const before = active.row
-      move(next)
-      if (event.shiftKey && tick !== undefined && next.row !== undefined && before >= 0) {
-        const target = clamp(next.row, 0, rows - 1)
-        const to = rowAt(target)
-        if (to !== undefined) tick.onToggle(to, target, true)
-      }
-      return
-    }
-    if (row === undefined) return
-    if (event.key === " " && tick !== undefined) {
-      event.preventDefault()
-      tick.onToggle(row, active.row, event.shiftKey)
-    } else if (event.key === "Enter") {
-      event.preventDefault()
-      props.onOpen?.(row, active.row, event)
-    }
-  }
-
-  const onMouseDown = (event: MouseEvent): void => {
-    const place = placeOf(event.target)
-    if (place === null || (event.target as HTMLElement).closest("[data-editing]") !== null) return
-    // A click with Shift selects rows and no text.
-    if (event.shiftKey) event.preventDefault()
-    put(place)
-  }
-
-  const onClick = (event: MouseEvent): void => {
-    const place = placeOf(event.target)
-    if (place === null) return
-    const row = rowAt(place.row)
-    if (row === undefined) return
-    if (place.column === -1 || event.shiftKey || event.ctrlKey || event.metaKey) {
-      if ((event.target as HTMLElement).closest("a") !== null && place.column !== -1) return
-      tick?.onToggle(row, place.row, event.shiftKey)
-      return
-    }
-    if (props.card !== undefined) props.onOpen?.(row, place.row, event)
-  }
+  const events = eventsOf(props, { active, bounds, move, page, put })
 
   // The header has menus, so it is rendered only when its content changes, and not during scrolling.
   const headed = active.row === -1 ? active.column : null
@@ -167,12 +97,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   // The row with the focus stays in the document, because otherwise the page would get the focus.
   if (active.row >= 0 && active.row < rows && (active.row < first || active.row >= last)) shown.push(active.row)
 
-  // The row with the focus keeps its element, wherever rows are counted from. The row whose element that would be gets another one.
-  const kept = useRef({ row: active.row, key: active.row - base })
-  if (kept.current.row !== active.row) kept.current = { row: active.row, key: active.row - base }
-  const keyAt = (index: number): number | string =>
-    index === active.row ? kept.current.key : index - base === kept.current.key ? "other" : index - base
-
+  const keyAt = useRowKeys(active.row, base)
   const dropAt = drag === undefined || drag.from === null || drag.over === null || drag.over === drag.from
     ? null
     : drag.over
@@ -196,23 +121,13 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
           aria-colcount={columns.length + (tick === undefined ? 0 : 1)}
           aria-multiselectable={tick === undefined ? undefined : true}
           className={style.grid}
-          onKeyDown={onKeyDown}
+          onKeyDown={events.onKeyDown}
           onFocus={onFocus}
           onBlur={onBlur}
-          onMouseDown={onMouseDown}
-          onClick={onClick}
-          onDoubleClick={(event) => {
-            const place = placeOf(event.target)
-            const row = place === null ? undefined : rowAt(place.row)
-            const column = place === null ? undefined : columns[place.column]
-            if (row !== undefined && column !== undefined) props.onCellDoubleClick?.(row, column, place!)
-          }}
-          onContextMenu={(event) => {
-            const place = placeOf(event.target)
-            const row = place === null ? undefined : rowAt(place.row)
-            const column = place === null ? undefined : columns[Math.max(0, place.column)]
-            if (row !== undefined && column !== undefined) props.onCellContext?.(row, column, place!, event)
-          }}
+          onMouseDown={events.onMouseDown}
+          onClick={events.onClick}
+          onDoubleClick={events.onDoubleClick}
+          onContextMenu={events.onContextMenu}
         >
           {heading}
           <div role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
@@ -221,7 +136,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
               return (
                 <Row
                   key={keyAt(index)}
-                  row={row as never}
+                  row={row}
                   index={index}
                   top={index * rowHeight - shift}
                   version={props.version}
@@ -232,7 +147,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
                   offsets={offsets}
                   drop={dropAt === index ? (drag!.from! < index ? "after" : "before") : undefined}
                   dragged={drag?.from === index}
-                  drawing={props as never}
+                  drawing={props}
                 />
               )
             })}
@@ -246,6 +161,14 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
       )}
     </div>
   )
+}
+
+/** The keys of the rows' elements. The row with the focus keeps its element, wherever rows are counted from; the row of that key gets another one. */
+const useRowKeys = (active: number, base: number) => {
+  const kept = useRef({ row: active, key: active - base })
+  if (kept.current.row !== active) kept.current = { row: active, key: active - base }
+  return (index: number): number | string =>
+    index === active ? kept.current.key : index - base === kept.current.key ? "other" : index - base
 }
 
 /** Returns the same object while the offsets are equal, so that rows are not rendered again. */

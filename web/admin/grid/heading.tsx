@@ -15,7 +15,7 @@ export interface HeadingProps {
   readonly onWidth?: ((column: Column, width: number) => void) | undefined
 }
 
-/** What stands in the tick's column is `all`; undefined where there are no ticks. `active`: the header with the focus. */
+/** `all`: the head of the column of ticks; undefined without ticks. `active`: the header with the focus. */
 export const Heading = (
   { active, all, columns, head, lead, offsets, onWidth, scroller, sorted }: HeadingProps & {
     readonly active: number | null

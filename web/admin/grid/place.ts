@@ -30,7 +30,7 @@ export const placeOf = (target: EventTarget): Place | null => {
   return { row: Number(line.dataset["index"]), column: Number(cell.dataset["column"]) }
 }
 
-/** Of a keyboard event, what movement depends on. */
+/** The members of a keyboard event that movement depends on. */
 export interface Press {
   readonly key: string
   readonly ctrlKey: boolean

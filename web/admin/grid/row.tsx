@@ -1,4 +1,4 @@
-/** One row of the grid: its cells, or one card; what is dragged and dropped. A row whose record is not there yet is one element. */
+/** One row of the grid: its cells or one card, and how it is dragged. A row whose record is not loaded yet is one element. */
 
 import { type CSSProperties, memo, type ReactNode } from "react"
 import type { Column } from "./columns.ts"
@@ -27,7 +27,7 @@ export interface Drawing<Row> {
   }
 }
 
-/** Where a pinned cell stands from the start of its row. */
+/** The distance of a pinned cell from the start of its row. */
 export const pinnedStyle = (offset: number | undefined): CSSProperties | undefined =>
   offset === undefined ? undefined : { insetInlineStart: offset }
 
@@ -137,7 +137,8 @@ const RowLine = <Row extends object>(
 }
 
 /**
- * A row, drawn again only when what it shows may be another: of `drawing` it counts whether rows are cards, and all of it while a cell of the row is edited.
+ * A row. It is drawn again only when its record or one of its own properties changes. A new `drawing` alone draws no row again, unless rows become cards
+ * or a cell of this row is edited.
  */
 export const Row = memo(
   RowLine,

@@ -1,5 +1,5 @@
 /**
- * How the grid scrolls: which rows stand in the window, and where. It listens to the scroller itself and draws within the event. It says which rows are
+ * How the grid scrolls: which rows are in the window, and where. It listens to the scroller itself and draws within the event. It says which rows are
  * wanted and seen, and draws nothing.
  */
 
@@ -8,11 +8,11 @@ import { flushSync } from "react-dom"
 import { clamp } from "./place.ts"
 import { moved, positionFor, type Scale, scaleFor, type Span, spanAt, type Standing, toPhysical } from "./scale.ts"
 
-/** What a window onto the rows depends on. Lengths are pixels. */
+/** The sizes that the visible rows follow from. Lengths are pixels. */
 export interface Rows {
   readonly rows: number
   readonly rowHeight: number
-  /** What stands over the first rows, and room after the last one. */
+  /** The height of the head over the first rows, and the room after the last row. */
   readonly headHeight: number
   readonly tail: number
   /** The row to begin at. */
@@ -23,7 +23,7 @@ export interface Rows {
   readonly onSeen: ((first: number, last: number) => void) | undefined
 }
 
-/** The rows to draw, and the scale that they stand on. */
+/** The rows to draw, and the scale from row numbers to pixels. */
 export interface View extends Span {
   readonly scale: Scale
   /** The row that elements are counted from. It changes when none of the rows before is left: the new ones then take their elements. */
@@ -34,7 +34,7 @@ export interface Scrolling {
   /** To be put on the element that scrolls. */
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly view: View
-  /** While the thumb is dragged: the row that it stands for, and where to say so. */
+  /** While the thumb is dragged: its row, and the place of the label. */
   readonly dragged: { readonly index: number; readonly y: number } | null
   /** Puts a row at the top. */
   readonly startAt: (row: number) => void

@@ -4,17 +4,15 @@ import { useQueryClient } from "@tanstack/react-query"
 import { RotateCcw, Trash2 } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { setQuery, usePlace } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { Problem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { setQuery, usePlace } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { Problem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
 import { type FailedJob, jobPath, useJobs, useQueues, useWhole } from "./queues.ts"
-import { words } from "./words.ts"
 
 /** The jobs of an action: one job, or all of some names. */
 type Chosen = { readonly id: string; readonly name: string } | {
@@ -28,8 +26,8 @@ const path = (chosen: { readonly id: string } | null, verb: string): string =>
 const Detail = (
   { job, onDelete, onRetry }: { readonly job: FailedJob; readonly onRetry: () => void; readonly onDelete: () => void }
 ): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().jobs
+  const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
   const { payload } = useWhole("failed", job)
@@ -65,8 +63,8 @@ const Detail = (
 }
 
 export const FailedJobs = (): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().jobs
+  const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
   const { query } = usePlace()

@@ -4,19 +4,17 @@ import { useQueryClient } from "@tanstack/react-query"
 import { Pause, Play } from "lucide-react"
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { Link } from "../ground/link.tsx"
+import { Missing, Problem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { type Column, Empty, Listing, Moment, type PageProps, Tabs, Top, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaces } from "../place/places.ts"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
-import { Missing, Problem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
 import { FailedJobs } from "./failed.tsx"
 import { PendingJobs } from "./pending.tsx"
 import { type Queue, useQueues } from "./queues.ts"
-import { words } from "./words.ts"
 
 /** Milliseconds between two reads of an open page. */
 export const pollMs = 5_000
@@ -27,7 +25,7 @@ const Time = ({ at }: { readonly at: string | null }): ReactNode => {
 }
 
 const Queues = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const { format } = useLocale()
   const queries = useQueryClient()
   const act = useAct()
@@ -124,7 +122,7 @@ const Queues = (): ReactNode => {
 const tones = { running: "info", retrying: "warn", failed: "bad", completed: "ok" } as const
 
 const Schedules = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const { data, error, refetch } = useQueues(pollMs)
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
@@ -155,9 +153,9 @@ const Schedules = (): ReactNode => {
 }
 
 export const JobsPage = ({ part }: PageProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const mails = usePlaces().find(({ name }) => name === "mails")
-  const pw = usePlaceWords()
+  const pw = useMessages().place
   const { format } = useLocale()
   const { data } = useQueues(pollMs)
   const failed = data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0

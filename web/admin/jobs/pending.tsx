@@ -1,21 +1,19 @@
-/** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. Those that run are a state of it. */
+/** Jobs that wait for their time or their next try: payload, last error, when they are tried. A job may be run now or cancelled. Running jobs are one of the states to show. */
 
 import { useQueryClient } from "@tanstack/react-query"
 import { Ban, Play } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { setQuery, usePlace } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { Problem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { setQuery, usePlace } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { Problem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
 import { jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
 import { RunningJobs } from "./running.tsx"
-import { words } from "./words.ts"
 
 /** Runs of schedules have negative ids. One that has not begun has its time. */
 const mayHurry = ({ attempts, held, id }: PendingJob): boolean => !held && (attempts > 0 || !id.startsWith("-"))
@@ -27,7 +25,7 @@ const Detail = (
     readonly onCancel: () => void
   }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const { format } = useLocale()
   const { now } = useReader()
   const { payload } = useWhole("pending", job)
@@ -70,8 +68,8 @@ const Detail = (
 }
 
 const Waiting = ({ name, state }: { readonly name: string | null; readonly state: string | null }): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().jobs
+  const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
   const open = usePlace().query.get("id")
@@ -166,7 +164,7 @@ const Waiting = ({ name, state }: { readonly name: string | null; readonly state
 
 /** Jobs that wait or run, by name and state. The address has both. */
 export const PendingJobs = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const picker = useId()
   const { query } = usePlace()
   const name = query.get("name")

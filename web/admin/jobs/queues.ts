@@ -1,7 +1,7 @@
 /** The types of the service's answers about jobs, and their queries. */
 
 import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query"
-import { client } from "../shell/client.ts"
+import { client } from "../model/client.ts"
 
 export interface Queue {
   readonly name: string
@@ -119,7 +119,7 @@ export const useJobs = <Job>(list: List, of: { readonly name: string | null; rea
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 1) > polledPages ? false : 5_000
   })
 
-/** The path of a job of a list, or of what is done with it. */
+/** The path of a job of a list, or of an action on it. */
 export const jobPath = (list: List, { id }: { readonly id: string }, verb = ""): string =>
   `/jobs/${list}/${encodeURIComponent(id)}${verb}`
 

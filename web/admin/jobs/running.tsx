@@ -1,19 +1,17 @@
-/** Jobs that run: since when, in which process, and what they tell of themselves. Nothing is done to them here. */
+/** Jobs that run: since when, in which process, and the progress that they report. This page only shows them. */
 
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { usePlace } from "../ground/location.ts"
+import { Problem } from "../ground/problem.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { type Column, Empty, Facts, Moment, More, Split, Table } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { usePlace } from "../shell/location.ts"
-import { Problem } from "../shell/problem.tsx"
 import { type BegunJob, useJobs, useWhole } from "./queues.ts"
-import { words } from "./words.ts"
 
 /** How much is done, of how much. */
 const Amount = ({ progress }: Pick<BegunJob, "progress">): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const { format } = useLocale()
   if (progress === null) return <span className="dim">–</span>
   const { done, total } = progress
@@ -21,7 +19,7 @@ const Amount = ({ progress }: Pick<BegunJob, "progress">): ReactNode => {
 }
 
 const Detail = ({ job }: { readonly job: BegunJob }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().jobs
   const { format } = useLocale()
   const { now } = useReader()
   const { payload } = useWhole("running", job)
@@ -63,8 +61,8 @@ const Detail = ({ job }: { readonly job: BegunJob }): ReactNode => {
 }
 
 export const RunningJobs = ({ name }: { readonly name: string | null }): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().jobs
+  const pw = useMessages().place
   const { now } = useReader()
   const open = usePlace().query.get("id")
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<BegunJob>("running", {

@@ -4,8 +4,8 @@
  */
 
 import { ProblemError } from "../../client/index.ts"
-import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export type Bulk = { readonly op: "update"; readonly data: { readonly [field: string]: unknown } } | {
   readonly op: "delete"
@@ -34,12 +34,12 @@ const send = async (
   dryRun: boolean,
   signal?: AbortSignal
 ): Promise<readonly AnyRecord[]> => {
-  const batch = client.batch()
-  const name = resource.name as never
+  const batch = anyBatch()
+  const name = resource.name
   const operations = records.map((record) => {
-    const key = keyPartsOf(keyOf(resource, record)!) as never
+    const key = keyPartsOf(keyOf(resource, record)!)
     return change.op === "update"
-      ? batch.update(name, key, change.data as never, { etag: record.etag })
+      ? batch.update(name, key, change.data, { etag: record.etag })
       : batch.delete(name, key, { etag: record.etag })
   })
   const results = await batch.send({

@@ -3,11 +3,11 @@
 import type { ReactNode } from "react"
 import { fileOf, ListedPicture } from "../field/file.tsx"
 import { holdsFiles, isIdentifier, isQuantity, isState } from "../field/kind.ts"
-import { isVisible, plain } from "../field/plain.ts"
 import { State, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
-import { type Resource, titleField, titleOf } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { type Resource, titleField, titleOf } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { isVisible, plain } from "../model/plain.ts"
 
 import style from "./list.module.css"
 

@@ -5,8 +5,8 @@ import { cellKeys, Input } from "../field/input.tsx"
 import { type Draft, parseText } from "../field/parse.ts"
 import type { Column } from "../grid/columns.ts"
 import { useMessages } from "../messages/locale.tsx"
-import type { Resource } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import type { CellEditing } from "./edit.tsx"
 
 interface CellEditorProps {

@@ -5,17 +5,15 @@ import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucid
 import { type ReactNode, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { isQuantity } from "../field/kind.ts"
-import { plain } from "../field/plain.ts"
 import { useReader, Value } from "../field/value.tsx"
-import { textOfSimple, withCondition } from "../filter/conditions.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { Problem } from "../shell/problem.tsx"
+import { Problem } from "../ground/problem.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
+import { textOfSimple, withCondition } from "../model/conditions.ts"
+import { plain } from "../model/plain.ts"
 import style from "./list.module.css"
 import { type Choice, type OrderKey, whyUnsorted } from "./state.ts"
-import { columnWords } from "./words.ts"
 
 interface ColumnMenuProps {
   readonly resource: Resource
@@ -42,7 +40,7 @@ const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
 
 export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
   const { choices, field, onChoices, onClose, onOrder, order } = props
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const [asked, setAsked] = useState(false)
   const choice = choices.find((each) => each.field === field.name)
   const unsorted = whyUnsorted(field, w)
@@ -120,10 +118,10 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
 }
 
 const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: ColumnMenuProps): ReactNode => {
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const { format, t } = useLocale()
   const reader = useReader()
-  const around = { field: field.name as never, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const around = { field: field.name, filter, ...(deleted ? { show_deleted: true } : {}) }
   const rows = resourceClient(resource.name)
   const many = isQuantity(field)
   const time = field.kind === "timestamp" || field.kind === "date"

@@ -3,11 +3,9 @@
 import { GripVertical, Pin, PinOff, Search } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import style from "./list.module.css"
 import type { Choice } from "./state.ts"
-import { columnWords } from "./words.ts"
 
 interface PickerProps {
   readonly resource: Resource
@@ -23,7 +21,7 @@ export const moveChoice = (choices: readonly Choice[], from: number, to: number)
 
 export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): ReactNode => {
   const t = useMessages()
-  const w = useWords(columnWords)
+  const w = useMessages().columns
   const [text, setText] = useState("")
   const [dragged, setDragged] = useState<number | null>(null)
   const [over, setOver] = useState<number | null>(null)

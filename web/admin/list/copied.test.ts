@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process"
 import { describe, expect, it } from "vitest"
 import { keys, texts } from "../../../test/browser/admin/hostile-texts.ts"
-import { keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { keyPartsOf, type Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import { csvCell, toCsv, toCurl, toJson, toMarkdown } from "./copied.ts"
 
 const resourceOf = (...primaryKey: readonly string[]): Resource =>

@@ -1,8 +1,8 @@
 /** Selected records as texts for the clipboard. Values are exact, no cell is a formula, and no key is a command. Pure. */
 
-import { plain } from "../field/plain.ts"
-import { keyOf, type Resource } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { keyOf, type Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 
 /** A cell of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe. Numbers do not change. */
 export const csvCell = (value: unknown): string => {

@@ -8,18 +8,16 @@ import { ConnectionError, ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { words } from "../field/words.ts"
 import type { Column } from "../grid/columns.ts"
 import type { GridHandle, Place } from "../grid/grid.tsx"
+import { useLastMaker } from "../ground/makers.ts"
+import { Dialog } from "../ground/parts.tsx"
+import { problemText, sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { useLastMaker } from "../record/makers.ts"
-import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
-import { Dialog } from "../shell/parts.tsx"
-import { problemText, sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import { say } from "../shell/toasts.tsx"
+import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
 import type { Rows } from "./rows.ts"
 
 interface Conflict {
@@ -56,7 +54,7 @@ export const useCellEditing = (
   handle: RefObject<GridHandle | null>
 ): CellEditing => {
   const t = useMessages()
-  const w = useWords(words)
+  const w = useMessages().files
   const [place, setPlace] = useState<Place | null>(null)
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [problem, setProblem] = useState<string | null>(null)

@@ -1,11 +1,11 @@
 /** All records of a list as a file, as the service streams it. */
 
+import { sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { say } from "../ground/toasts.tsx"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
-import type { Resource } from "../shell/catalogue.ts"
-import { sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import { say } from "../shell/toasts.tsx"
+import type { Resource } from "../model/catalogue.ts"
 import { saveAnswer } from "../task/save.ts"
 
 interface ExportOptions {

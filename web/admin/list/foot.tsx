@@ -1,8 +1,8 @@
 /** The line below a list: the visible rows, the number of matches, and the time of the last save. */
 
 import { type ReactNode, useSyncExternalStore } from "react"
+import { openShortcuts } from "../ground/overlays.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { openShortcuts } from "../shell/overlays.ts"
 import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
 import type { Sight } from "./sight.ts"

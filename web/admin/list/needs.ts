@@ -1,7 +1,7 @@
 /** The fields and relations that a list has to request for its columns. Pure. */
 
 import { currencyOf } from "../field/kind.ts"
-import { expandsFor, makerNeeds, mostExpanded, type Resource, titleNeeds } from "../shell/catalogue.ts"
+import { expandsFor, makerNeeds, mostExpanded, type Resource, titleNeeds } from "../model/catalogue.ts"
 
 /** The data that the columns need: their fields, keys and titles, currencies of amounts, related records. */
 export const needsOf = (resource: Resource, shown: readonly string[]) => {
@@ -13,7 +13,7 @@ export const needsOf = (resource: Resource, shown: readonly string[]) => {
     const currency = currencyOf(resource, field)
     if (currency !== null) fields.add(currency.name)
   }
-  // Those of the title come first.
+  // The relations of the title come first.
   const expand = [...fields.has("history_by") ? makerNeeds(resource) : [], ...expandsFor(resource, fields)]
     .slice(0, mostExpanded)
   const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined

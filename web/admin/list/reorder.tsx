@@ -6,11 +6,11 @@
 import { type KeyboardEvent, type ReactNode, useState } from "react"
 import type { Place } from "../grid/grid.tsx"
 import type { GridProps } from "../grid/grid.tsx"
+import { sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, client } from "../shell/client.ts"
-import { sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { anyBatch, type AnyRecord } from "../model/client.ts"
 import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
 import type { OrderKey } from "./state.ts"
@@ -60,11 +60,11 @@ export const useReorder = (resource: Resource, order: readonly OrderKey[], rows:
     setBusy(true)
     try {
       const keys = moved.map((record) => keyOf(resource, record)!)
-      const batch = client.batch()
+      const batch = anyBatch()
       batch.reorder(
-        resource.name as never,
-        field as never,
-        keys.map((key) => keyPartsOf(key)) as never,
+        resource.name,
+        field,
+        keys.map((key) => keyPartsOf(key)),
         Object.fromEntries(moved.map((record, at) => [keys[at]!, record.etag]))
       )
       await batch.send({ idempotencyKey: true })

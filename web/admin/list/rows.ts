@@ -6,10 +6,10 @@
 import { startTransition, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react"
 import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
-import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { noticeFailure } from "../shell/session.ts"
-import { settle } from "../shell/settled.ts"
+import { noticeFailure } from "../ground/session.ts"
+import { settle } from "../ground/settled.ts"
+import { keyOf, type Resource } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export interface RowsQuery {
   readonly filter: string
@@ -53,7 +53,7 @@ const mostFields = 200
 /** The value of the estimate while the service still counts. */
 const countingAt = 10_000
 
-/** The answer, if it holds records: what broke it on the way is not the rows' matter. */
+/** The answer. Throws if it holds no records, as when a proxy has answered in the service's place. */
 const checked = (page: AnyPage): AnyPage => {
   if (!Array.isArray(page?.items) || page.items.some((item) => typeof item !== "object" || item === null)) {
     throw new ConnectionError(null, "The answer is not the service's.")
@@ -101,33 +101,18 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     const rows = resourceClient(resource.name)
     const ending = new AbortController()
     const { signal } = ending
-    const current: Held = { pages: undefined as never, total: null, warning: null }
     const fail = (error: unknown): void => {
       if (signal.aborted) return
       noticeFailure(error)
       setFailure(error)
       settle()
     }
-    const countLater = async (wait: number): Promise<void> => {
-      // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
-      await new Promise((done) => setTimeout(done, wait))
-      if (signal.aborted || current.total?.accuracy !== "counting") return
-      const page = await rows.list({
-        ...parameters,
-        fields: resource.model.primaryKey.slice(0, 1),
-        expand: undefined,
-        page_size: 1
-      }, { signal })
-      current.total = totalOf(page)
-      changed()
-      if (current.total.accuracy === "counting" && wait < 20_000) await countLater(wait * 2)
-    }
-    ;(current as { pages: Pages<AnyRecord> }).pages = new Pages<AnyRecord>({
+    const pages = new Pages<AnyRecord>({
       size: pageSize,
       most: mostPages,
       keyOf: (record) => keyOf(resource, record) ?? record.etag,
       changed: () => {
-        const error = current.pages.failure
+        const error = pages.failure
         if (error !== undefined) fail(error)
         // While the thumb is dragged, its next movement comes first: rows that arrive are for a place that it has passed.
         if (dragging.current) startTransition(changed)
@@ -146,6 +131,21 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
+    const current: Held = { pages, total: null, warning: null }
+    const countLater = async (wait: number): Promise<void> => {
+      // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
+      await new Promise((done) => setTimeout(done, wait))
+      if (signal.aborted || current.total?.accuracy !== "counting") return
+      const page = await rows.list({
+        ...parameters,
+        fields: resource.model.primaryKey.slice(0, 1),
+        expand: undefined,
+        page_size: 1
+      }, { signal })
+      current.total = totalOf(page)
+      changed()
+      if (current.total.accuracy === "counting" && wait < 20_000) await countLater(wait * 2)
+    }
     held.current = current
     // `:search` takes filters of any length, and its filters appear in no log of addresses.
     rows.search({ ...parameters, page_size: pageSize }, { signal }).then((answer) => {

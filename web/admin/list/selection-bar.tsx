@@ -7,21 +7,21 @@ import { Actions } from "../action/actions.tsx"
 import { config } from "../config.ts"
 import { sumOf } from "../field/decimal.ts"
 import { currencyOf } from "../field/kind.ts"
-import { short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
+import { hrefOf } from "../ground/location.ts"
+import type { Offer } from "../ground/offers.ts"
+import { Menu } from "../ground/parts.tsx"
+import { copyText, problemText } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { type AnyRecord, clientOf } from "../shell/client.ts"
-import { hrefOf } from "../shell/location.ts"
-import type { Offer } from "../shell/offers.ts"
-import { Menu } from "../shell/parts.tsx"
-import { copyText, problemText } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import { say } from "../shell/toasts.tsx"
+import { fieldLabel, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
+import { type AnyRecord, clientOf } from "../model/client.ts"
+import { short } from "../model/plain.ts"
+import { ChangeDialog, type ChangeStep, useChange } from "../task/change.tsx"
 import { apply, type Bulk, type Preview, preview, readMatching } from "./bulk.ts"
-import { ChangeDialog, type ChangeStep, useChange } from "./change.tsx"
 import { toCsv, toCurl, toJson, toMarkdown } from "./copied.ts"
 import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
@@ -49,6 +49,44 @@ interface BarProps {
   readonly onChanged: () => void
 }
 
+const copies = ["json", "csv", "markdown", "curl", "link"] as const
+type CopyAs = typeof copies[number]
+
+/** Records as a text for the clipboard. */
+const copied = (
+  resource: Resource,
+  fields: readonly string[],
+  records: readonly AnyRecord[],
+  as: CopyAs
+): string => {
+  switch (as) {
+    case "json":
+      return toJson(fields, records)
+    case "csv":
+      return toCsv(fields, records)
+    case "markdown":
+      return toMarkdown(fields, records)
+    case "curl":
+      return toCurl(resource, records, new URL(clientOf(resource.name).baseUrl, location.href).href)
+    case "link":
+      return records
+        .map((record) => `${location.origin}${hrefOf(`/${resource.name}/${keyOf(resource, record) ?? ""}`)}`)
+        .join("\n")
+  }
+}
+
+/** The sum of a field over records of one currency, as a text. Null for fewer than two records. */
+const useSum = (resource: Resource, sum: MetaField | undefined, records: readonly AnyRecord[]): string | null => {
+  const { format, t } = useLocale()
+  if (sum === undefined || records.length < 2) return null
+  const currency = currencyOf(resource, sum)
+  const codes = new Set(currency === null ? [] : records.map((record) => record[currency.name]))
+  if (codes.size > 1) return null
+  const result = sumOf(records.map((record) => record[sum.name]))
+  const [code] = codes
+  return result === null ? null : t.list.sum(`${format.number(result)}${typeof code === "string" ? ` ${code}` : ""}`)
+}
+
 export const SelectionBar = (props: BarProps): ReactNode => {
   const { columns, deleted, onChanged, onSelection, picked, resource, rows, selection, sum } = props
   const { format, t } = useLocale()
@@ -65,31 +103,12 @@ export const SelectionBar = (props: BarProps): ReactNode => {
       ? Promise.resolve(known())
       : readMatching(resource, selection.filter, selection.except, deleted, fields, progress, signal)
 
-  const sumText = (): string | null => {
-    if (sum === undefined || selection.of === "all") return null
-    const records = known()
-    const currency = currencyOf(resource, sum)
-    const codes = new Set(currency === null ? [] : records.map((record) => record[currency.name]))
-    if (codes.size > 1 || records.length < 2) return null
-    const result = sumOf(records.map((record) => record[sum.name]))
-    const [code] = codes
-    return result === null ? null : t.list.sum(`${format.number(result)}${typeof code === "string" ? ` ${code}` : ""}`)
-  }
-  const summed = sumText()
+  const summed = useSum(resource, sum, selection.of === "all" ? [] : known())
 
-  const copy = (as: "json" | "csv" | "markdown" | "curl" | "link"): void => {
-    void everything(() => {}, new AbortController().signal).then((records) => {
-      const makers = {
-        json: () => toJson(fields, records),
-        csv: () => toCsv(fields, records),
-        markdown: () => toMarkdown(fields, records),
-        curl: () => toCurl(resource, records, new URL(clientOf(resource.name).baseUrl, location.href).href),
-        link: () =>
-          records.map((record) => `${location.origin}${hrefOf(`/${resource.name}/${keyOf(resource, record) ?? ""}`)}`)
-            .join("\n")
-      }
-      copyText(makers[as](), t)
-    })
+  const copy = (as: CopyAs): void => {
+    void everything(() => {}, new AbortController().signal).then((records) =>
+      copyText(copied(resource, fields, records, as), t)
+    )
   }
 
   const done = (): void => {
@@ -154,7 +173,7 @@ export const SelectionBar = (props: BarProps): ReactNode => {
         label={t.list.copy}
         placement="top"
         className="btn"
-        entries={(Object.keys(t.list.copyAs) as (keyof typeof t.list.copyAs)[]).map((as) => ({
+        entries={copies.map((as) => ({
           label: t.list.copyAs[as],
           onAction: () => copy(as)
         }))}

@@ -1,9 +1,9 @@
 /**
- * The visible rows of a list. They change with every row during scrolling, so only the component that shows them listens, and it hears of them ten times a
- * second at most: nobody reads more, and each change would be laid out and painted.
+ * The first and the last visible row of a list. They change with every row during scrolling. So they are no state of the page: only the footer listens,
+ * and it is told at most ten times a second, because each change costs a layout and a paint.
  */
 
-/** Milliseconds from a change until it is told, with all that follow it. */
+/** Milliseconds from a change until the listeners are told. Further changes in this time are told together. */
 const pace = 100
 
 export interface Sight {

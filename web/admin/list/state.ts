@@ -7,8 +7,8 @@ import type { MetaField } from "../../client/index.ts"
 import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { inOrder, narrowest, widest } from "../grid/columns.ts"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import type { ColumnWords } from "./words.ts"
+import type { Messages } from "../messages/locale.tsx"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 
 /** One key of an order. */
 export interface OrderKey {
@@ -91,7 +91,7 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
   }))
 
 /** Why no list can be sorted by a field, or null where one can. */
-export const whyUnsorted = (field: MetaField, words: ColumnWords): string | null =>
+export const whyUnsorted = (field: MetaField, words: Messages["columns"]): string | null =>
   field.sortable ? null : field.kind === "json" || holdsFiles(field) ? words.noOrder : words.notSortable
 
 /** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */

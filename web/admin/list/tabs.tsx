@@ -1,15 +1,15 @@
 /**
- * The views of a list as tabs: the declared filters and the saved views. The current tab is the one whose filter, order and columns the list has, even if
+ * The views of a list as tabs: the declared filters and the saved views. The current tab has the filter, order and columns the list has, even if
  * they were set in another way.
  */
 
 import * as Result from "effect/Result"
 import { type KeyboardEvent, lazy, type ReactNode, Suspense } from "react"
-import { printConditions, readConditions } from "../filter/conditions.ts"
+import { setQuery, usePlace } from "../ground/location.ts"
 import { useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { printConditions, readConditions } from "../model/conditions.ts"
 import { type SavedView, useSavedViews } from "../saved/views.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { setQuery, usePlace } from "../shell/location.ts"
 import style from "./list.module.css"
 
 const SavedMenu = lazy(() => import("../saved/menu.tsx").then(({ SavedMenu }) => ({ default: SavedMenu })))

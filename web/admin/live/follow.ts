@@ -4,8 +4,8 @@
  */
 
 import { ProblemError, type WatchEvent } from "../../client/index.ts"
-import type { Resource } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
 
 /** `missed`: changes may have been missed, so all shown data may be outdated. */
 export type FeedEvent =
@@ -60,7 +60,7 @@ class Feed {
   async #run(signal: AbortSignal): Promise<void> {
     try {
       const after = this.#last === undefined ? {} : { after: this.#last }
-      for await (const { data, event, id } of client.watch(this.#name as never, { signal, ...after })) {
+      for await (const { data, event, id } of client.watch(this.#name, { signal, ...after })) {
         if (id !== "") this.#last = id
         if (event === "change") this.#tell({ of: "change", key: data.key, operation: data.operation })
         // Data that was read before the first connection may be outdated.

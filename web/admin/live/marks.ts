@@ -3,13 +3,13 @@
 /** The change of a visible row. */
 export type LiveMark = "changed" | "gone"
 export type LiveMarks = ReadonlyMap<string, LiveMark>
-/** Makes the marks from those before. */
+/** Makes new marks from the present ones. */
 export type OnMarks = (make: (before: LiveMarks) => LiveMarks) => void
 
 /** How long a mark stays. */
 const markMs = 4_000
 
-/** Gives the function that marks rows by their keys. Its timers are among those given, which whoever began them ends. */
+/** Gives the function that marks rows by their keys. It adds its timers to `timers`; the caller clears them. */
 export const markerOf =
   (timers: Set<ReturnType<typeof setTimeout>>, onMarks: OnMarks) => (keys: readonly string[], as: LiveMark): void => {
     if (keys.length === 0) return

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest"
-import { ar } from "./ar.ts"
-import { de } from "./de.ts"
-import { en } from "./en.ts"
-import { es } from "./es.ts"
+import { ar } from "./entry/ar.ts"
+import { de } from "./entry/de.ts"
+import { en } from "./entry/en.ts"
+import { es } from "./entry/es.ts"
+import { fr } from "./entry/fr.ts"
 import { makeFormats } from "./formats.ts"
-import { fr } from "./fr.ts"
 
 /** A time of the zone that the tests run in, whichever it is. */
 const local = (...parts: readonly [month: number, day: number, hour?: number, minute?: number]): string =>
@@ -26,7 +26,7 @@ it.each([
   [new Date(Date.parse(local(11, 3)) + 1).toISOString(), "3 Nov 2026, 00:00"],
   ["no time", "no time"]
 ])("says %s as people do", (iso, text) => {
-  expect(makeFormats("en-GB", en.time).moment(iso, now)).toBe(text)
+  expect(makeFormats("en-GB", en).moment(iso, now)).toBe(text)
 })
 
 it.each([
@@ -34,8 +34,8 @@ it.each([
   ["fr", fr, "hier, 09:41", "3 nov. 2026, 09:41", "3 nov. 2026"],
   ["es", es, "ayer, 09:41", "3 nov 2026, 09:41", "3 nov 2026"],
   ["ar", ar, "أمس، 09:41 ص", "3 نوفمبر 2026، 09:41 ص", "3 نوفمبر 2026"]
-])("says the hour of other days in %s", (locale, { time }, yesterday, other, whole) => {
-  const { moment } = makeFormats(locale, time)
+])("says the hour of other days in %s", (locale, texts, yesterday, other, whole) => {
+  const { moment } = makeFormats(locale, texts)
   expect([moment(local(11, 4, 9, 41), now), moment(local(11, 3, 9, 41), now), moment(local(11, 3), now)])
     .toEqual([yesterday, other, whole])
 })
@@ -45,7 +45,7 @@ it.each([
   ["de", de, "1 Byte", "105 Byte", "1,5 kB"],
   ["fr", fr, "1 octet", "105 octets", "1,5 ko"],
   ["es", es, "1 byte", "105 bytes", "1,5 kB"]
-])("says bytes with the plural of %s", (locale, { time }, one, some, many) => {
-  const { bytes } = makeFormats(locale, time)
+])("says bytes with the plural of %s", (locale, texts, one, some, many) => {
+  const { bytes } = makeFormats(locale, texts)
   expect([1, 105, 1_500].map(bytes).map((each) => each.replace(/[\u00a0\u202f]/g, " "))).toEqual([one, some, many])
 })

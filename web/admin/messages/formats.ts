@@ -65,7 +65,7 @@ const calendarDate = (iso: string): Date => new Date(`${iso}T00:00:00Z`)
 
 const startOfDay = (time: number): number => new Date(time).setHours(0, 0, 0, 0)
 
-export const makeFormats = (locale: string, words: TimeWords): Formats => {
+export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Formats => {
   const numbers = (options?: Intl.NumberFormatOptions) => later(() => new Intl.NumberFormat(locale, options))
   const times = (options: Intl.DateTimeFormatOptions) => later(() => new Intl.DateTimeFormat(locale, options))
   const date = { day: "numeric", month: "short", year: "numeric" } as const
@@ -86,7 +86,7 @@ export const makeFormats = (locale: string, words: TimeWords): Formats => {
     if (found === null) return text
     const places = Math.min(found[1]?.length ?? 0, 100)
     decimals[places] ??= numbers({ minimumFractionDigits: places, maximumFractionDigits: places })
-    return decimals[places]().format(text as unknown as number)
+    return decimals[places]().format(text as `${number}`)
   })
   const named = (type: "region" | "currency") => {
     const names = later(() => new Intl.DisplayNames(locale, { type }))
@@ -111,12 +111,12 @@ export const makeFormats = (locale: string, words: TimeWords): Formats => {
       if (Number.isNaN(time)) return iso
       const midnight = startOfDay(time)
       const days = Math.round((startOfDay(now) - midnight) / day)
-      const named = days === 0 ? words.today : days === 1 ? words.yesterday : null
+      const named = days === 0 ? t.time.today : days === 1 ? t.time.yesterday : null
       if (time === midnight) return named ?? dayOnly().format(time)
       const ago = now - time
-      if (ago >= 0 && ago < 60_000) return words.now
-      if (ago >= 0 && ago < 3_600_000) return words.minutes(integer().format(Math.floor(ago / 60_000)))
-      return named === null ? full().format(time) : words.at(named, clock().format(time))
+      if (ago >= 0 && ago < 60_000) return t.time.now
+      if (ago >= 0 && ago < 3_600_000) return t.time.minutes(integer().format(Math.floor(ago / 60_000)))
+      return named === null ? full().format(time) : t.time.at(named, clock().format(time))
     },
     exactTime: memoised((iso) => {
       const time = Date.parse(iso)

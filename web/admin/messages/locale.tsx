@@ -1,94 +1,113 @@
 /**
- * The language of the app: its texts, its direction, and the formats of its locale. English is part of the first bundle; other languages are loaded when
- * they are chosen. Formats are cached, because a list formats thousands of values.
+ * The language of the page: its texts, its direction, and the formats of its locale. Formats are cached, because a list formats thousands of values.
  */
 
-import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react"
-import { setPreferences, usePreferences } from "../shell/preferences.ts"
-import { en, type Messages } from "./en.ts"
-import { makeFormats } from "./formats.ts"
-import type { Formats } from "./formats.ts"
+import { createContext, type ReactNode, use, useEffect, useMemo, useState, useSyncExternalStore } from "react"
+import type { EntryMessages } from "./entry/en.ts"
+import { type Formats, makeFormats } from "./formats.ts"
+import {
+  english,
+  type Language,
+  languageOf,
+  languages,
+  type Loaded,
+  loadEntry,
+  loadTexts,
+  type Messages
+} from "./languages.ts"
+import { currentPreferences, setPreferences, usePreferences } from "./preferences.ts"
 
-export type { Messages } from "./en.ts"
+export type { EntryMessages } from "./entry/en.ts"
+export { type Language, languageChoices, type Messages } from "./languages.ts"
 
-export type Language = "en" | "de" | "fr" | "es" | "ar"
-
-/** The name of each language in that language. */
-export const languages: Readonly<Record<Language, string>> = {
-  en: "English",
-  de: "Deutsch",
-  fr: "Français",
-  es: "Español",
-  ar: "العربية"
-}
-
-const catalogues: Readonly<Record<Language, () => Promise<Messages>>> = {
-  en: () => Promise.resolve(en),
-  de: () => import("./de.ts").then(({ de }) => de),
-  fr: () => import("./fr.ts").then(({ fr }) => fr),
-  es: () => import("./es.ts").then(({ es }) => es),
-  ar: () => import("./ar.ts").then(({ ar }) => ar)
-}
-
-export interface Locale {
+export interface Locale<T = Messages> {
   readonly language: Language
   readonly direction: "ltr" | "rtl"
-  readonly t: Messages
+  readonly t: T
   readonly format: Formats
 }
 
-const isLanguage = (text: string): text is Language => text in languages
-
 /** The chosen language, else the first supported language of the browser. */
-const languageFor = (chosen: string): Language => {
-  for (const tag of chosen === "auto" ? navigator.languages : [chosen]) {
-    const language = tag.split("-")[0]!.toLowerCase()
-    if (isLanguage(language)) return language
-  }
-  return "en"
+const languageFor = (chosen: string): Language => languageOf(chosen === "auto" ? navigator.languages : [chosen])
+
+let allTexts: Loaded<Messages> | null = null
+const listeners = new Set<() => void>()
+const subscribe = (listener: () => void): () => void => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Loads all texts in the language of the page, and shows the page in them. Nobody can be let in without them. */
+export const loadChosen = async (): Promise<void> => {
+  const asked = languageFor(currentPreferences().language)
+  const texts = await loadTexts(asked)
+  // Another language may be chosen by now.
+  if (languageFor(currentPreferences().language) !== asked) return
+  allTexts = texts
+  for (const listener of listeners) listener()
 }
 
 /** The browser's regional variant of the language, if it has one: `en-GB` has other dates than `en-US`. */
 const tagFor = (language: Language): string =>
   navigator.languages.find((tag) => tag.split("-")[0]!.toLowerCase() === language) ?? language
 
+const EntryContext = createContext<Locale<EntryMessages> | null>(null)
 const LocaleContext = createContext<Locale | null>(null)
 
-export const useLocale = (): Locale => {
-  const locale = use(LocaleContext)
-  if (locale === null) throw new Error("There is no LocaleProvider.")
+const present = <T extends EntryMessages>(locale: Locale<T> | null): Locale<T> => {
+  if (locale === null) throw new Error("The texts of this page are not loaded.")
   return locale
 }
 
-/** The texts. */
+/** The language with the texts for strangers, which are there first. */
+export const useEntryLocale = (): Locale<EntryMessages> => present(use(EntryContext))
+
+/** The language with all texts; null until they are loaded. */
+export const useLoadedLocale = (): Locale | null => use(LocaleContext)
+
+/** The language with all texts. */
+export const useLocale = (): Locale => present(use(LocaleContext))
+
+/** All texts. */
 export const useMessages = (): Messages => useLocale().t
 
-export const LocaleProvider = ({ children }: { readonly children: ReactNode }): ReactNode => {
-  const { language: chosen } = usePreferences()
-  const language = languageFor(chosen)
-  const [loaded, setLoaded] = useState<{ readonly language: Language; readonly t: Messages } | null>(
-    language === "en" ? { language, t: en } : null
-  )
+const localeOf = <T extends EntryMessages>({ language, t }: Loaded<T>): Locale<T> => ({
+  language,
+  direction: languages[language].direction,
+  t,
+  format: makeFormats(tagFor(language), t)
+})
+
+interface LocaleProviderProps {
+  /** Whether the page needs the texts for strangers only. */
+  readonly entryOnly: boolean
+  readonly children: ReactNode
+}
+
+export const LocaleProvider = ({ children, entryOnly }: LocaleProviderProps): ReactNode => {
+  const language = languageFor(usePreferences().language)
+  const [entry, setEntry] = useState<Loaded<EntryMessages> | null>(language === "en" ? english : null)
+  const all = useSyncExternalStore(subscribe, () => allTexts)
   useEffect(() => {
     let current = true
-    catalogues[language]().then(
-      (t) => current && setLoaded({ language, t }),
-      // After a deployment or without a network, the file may be missing. Then the app is in English until the next load.
-      () => current && setLoaded((before) => before ?? { language: "en", t: en })
-    )
+    void loadEntry(language).then((texts) => current && setEntry(texts))
+    // Without all texts the gate says that the service cannot be reached, and loads them again when somebody tries again.
+    if (!entryOnly) loadChosen().catch(() => undefined)
     return () => void (current = false)
-  }, [language])
-  const locale = useMemo((): Locale | null => {
-    if (loaded === null) return null
-    const direction = loaded.language === "ar" ? "rtl" : "ltr"
-    return { ...loaded, direction, format: makeFormats(tagFor(loaded.language), loaded.t.time) }
-  }, [loaded])
+  }, [language, entryOnly])
+  const whole = useMemo(() => all === null ? null : localeOf(all), [all])
+  // With all texts, the page goes on in its language until those of the next one are there: no page has two languages.
+  const first = useMemo(() => whole ?? (entry === null ? null : localeOf(entry)), [whole, entry])
   useEffect(() => {
-    if (locale === null) return
-    document.documentElement.lang = locale.language
-    document.documentElement.dir = locale.direction
-  }, [locale])
-  return locale === null ? null : <LocaleContext value={locale}>{children}</LocaleContext>
+    if (first === null) return
+    document.documentElement.lang = first.language
+    document.documentElement.dir = first.direction
+  }, [first])
+  return first === null ? null : (
+    <EntryContext value={first}>
+      <LocaleContext value={whole}>{children}</LocaleContext>
+    </EntryContext>
+  )
 }
 
 export const setLanguage = (language: Language | "auto"): void => setPreferences({ language })

@@ -1,10 +1,10 @@
 /** The list of all keyboard shortcuts. */
 
 import type { ReactNode } from "react"
+import { useApp } from "../ground/app.ts"
+import { shownKeys } from "../ground/keys.ts"
+import { Dialog } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { shownKeys } from "../shell/keys.ts"
-import { Dialog } from "../shell/parts.tsx"
 import style from "./palette.module.css"
 
 export const Shortcuts = ({ onClose }: { readonly onClose: () => void }): ReactNode => {

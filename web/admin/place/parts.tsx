@@ -5,17 +5,16 @@
 
 import { ArrowLeft, Copy } from "lucide-react"
 import { type FocusEvent, type ReactNode, useEffect, useId, useRef } from "react"
-import { useLocale } from "../messages/locale.tsx"
-import { useShortcut } from "../shell/keys.ts"
-import { Link } from "../shell/link.tsx"
-import { setQuery, usePlace } from "../shell/location.ts"
-import { useNarrow } from "../shell/narrow.ts"
-import { copyText, sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import shell from "../shell/shell.module.css"
-import { useTitle } from "../shell/title.ts"
+import { useShortcut } from "../ground/keys.ts"
+import { Link } from "../ground/link.tsx"
+import { setQuery, usePlace } from "../ground/location.ts"
+import { useNarrow } from "../ground/narrow.ts"
+import { copyText, sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { useTitle } from "../ground/title.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import shell from "../style/frame.module.css"
 import style from "./place.module.css"
-import { usePlaceWords } from "./words.ts"
 
 export interface PageProps {
   /** The tab: the part of the address after the page's name. */
@@ -76,7 +75,7 @@ interface TableProps<Row> {
   readonly nameOf?: (row: Row) => string
 }
 
-/** A cell's content. A text is a line of its own direction: what is too long loses its end, whichever way the page is written. */
+/** A cell's content. A text has its own direction, so that a long text loses its end and not its beginning, also on a page of the other direction. */
 const lineOf = (shown: ReactNode): ReactNode => typeof shown === "string" ? <bdi className="cut">{shown}</bdi> : shown
 
 /** A table. The address's `id` is the open row. `J` and `K` open the next and the previous row. */
@@ -182,7 +181,7 @@ interface BesideProps {
 const close = (): void => setQuery({ id: null })
 
 const Beside = ({ children, label }: BesideProps): ReactNode => {
-  const w = usePlaceWords()
+  const w = useMessages().place
   const narrow = useNarrow()
   const top = useRef<HTMLElement>(null)
   useShortcut("Escape", close)
@@ -278,7 +277,7 @@ export const Shown = (
   { label, once = false, text }: { readonly text: string; readonly label: string; readonly once?: boolean }
 ): ReactNode => {
   const { t } = useLocale()
-  const w = usePlaceWords()
+  const w = useMessages().place
   return (
     <div className={style.shown}>
       {once && <p className="hint">{`${w.shownOnce}. ${w.keepIt}`}</p>}

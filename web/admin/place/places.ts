@@ -3,8 +3,8 @@
 import { CircleAlert, KeyRound, Mail, Users, Webhook } from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import { config } from "../config.ts"
-import { type App, useApp } from "../shell/app.ts"
-import { type PlaceWords, usePlaceWords } from "./words.ts"
+import { type App, useApp } from "../ground/app.ts"
+import { type Messages, useMessages } from "../messages/locale.tsx"
 
 export interface Place {
   readonly name: "jobs" | "webhooks" | "mails" | "users" | "account"
@@ -21,7 +21,7 @@ export interface Place {
 export const subscriptionsName = "webhook_subscriptions"
 
 /** The pages that the user may open. */
-export const placesOf = ({ catalogue, isAdmin }: App, w: PlaceWords): readonly Place[] => {
+export const placesOf = ({ catalogue, isAdmin }: App, w: Messages["place"]): readonly Place[] => {
   const own = config.signIn === "password"
   const inside = { outside: false } as const
   return [
@@ -50,4 +50,4 @@ export const placesOf = ({ catalogue, isAdmin }: App, w: PlaceWords): readonly P
   ]
 }
 
-export const usePlaces = (): readonly Place[] => placesOf(useApp(), usePlaceWords())
+export const usePlaces = (): readonly Place[] => placesOf(useApp(), useMessages().place)

@@ -3,15 +3,14 @@
 import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react"
 import { Condition } from "../../client/index.ts"
 import type { Action, ActionContext } from "../../plugin/index.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
-import type { Offer } from "../shell/offers.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { problemText } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
+import type { Offer } from "../ground/offers.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { problemText } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { type AnyRecord, client, resourceClient } from "../model/client.ts"
 import { beginPlugins, noteFailure, partOf, pluginStates, providerOf, subscribe } from "./registry.ts"
-import { usePluginWords } from "./words.ts"
 
 interface Asked {
   readonly title: string
@@ -22,7 +21,7 @@ interface Asked {
 /** Most records that are read at once where their key cannot be searched for. */
 const mostReads = 6
 
-/** Selected records with all their fields: a list has only those that it shows. Records that are gone are left out. */
+/** Selected records with all their fields: a list has only the fields of its columns. Records that no longer exist are left out. */
 export const readWhole = async (resource: Resource, keys: readonly string[]): Promise<readonly AnyRecord[]> => {
   const routes = resourceClient(resource.name)
   const [name, ...more] = resource.model.primaryKey
@@ -35,7 +34,7 @@ export const readWhole = async (resource: Resource, keys: readonly string[]): Pr
   const found: AnyRecord[] = []
   for (let at = 0; at < keys.length; at += mostReads) {
     found.push(
-      ...await Promise.all(keys.slice(at, at + mostReads).map((key) => routes.get(keyPartsOf(key) as never)))
+      ...await Promise.all(keys.slice(at, at + mostReads).map((key) => routes.get(keyPartsOf(key))))
     )
   }
   return found
@@ -54,7 +53,7 @@ interface ActionsProps {
 /** Shows the confirmations of actions. The entries go to the component with the menu. */
 export const PluginActions = ({ onDone, onEntries, read, resource }: ActionsProps): ReactNode => {
   beginPlugins()
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const plugins = useSyncExternalStore(subscribe, pluginStates)
   const [asked, setAsked] = useState<Asked | null>(null)
   const { t } = useLocale()

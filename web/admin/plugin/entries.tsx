@@ -2,16 +2,16 @@
 
 import { Puzzle } from "lucide-react"
 import { type ReactNode, useSyncExternalStore } from "react"
-import { useApp } from "../shell/app.ts"
-import { Link } from "../shell/link.tsx"
-import { usePlace } from "../shell/location.ts"
-import shell from "../shell/shell.module.css"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
+import { usePlace } from "../ground/location.ts"
+import { useMessages } from "../messages/locale.tsx"
+import shell from "../style/frame.module.css"
 import { beginPlugins, pluginStates, subscribe } from "./registry.ts"
-import { usePluginWords } from "./words.ts"
 
 export const PluginEntries = (): ReactNode => {
   beginPlugins()
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const { isAdmin } = useApp()
   const { path } = usePlace()
   const plugins = useSyncExternalStore(subscribe, pluginStates)

@@ -1,15 +1,15 @@
 /** The pages of plugins: `/-/plugins/<page>` is drawn by a plugin, and `/-/plugins` lists all plugins with their state. */
 
 import { type ReactNode, useSyncExternalStore } from "react"
-import { useApp } from "../shell/app.ts"
-import { client } from "../shell/client.ts"
-import { Missing } from "../shell/problem.tsx"
-import shell from "../shell/shell.module.css"
-import { useTitle } from "../shell/title.ts"
+import { useApp } from "../ground/app.ts"
+import { Missing } from "../ground/problem.tsx"
+import { useTitle } from "../ground/title.ts"
+import { useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
+import shell from "../style/frame.module.css"
 import { PluginPart } from "./part.tsx"
 import style from "./plugin.module.css"
 import { beginPlugins, type PluginState, pluginStates, providerOf, subscribe } from "./registry.ts"
-import { usePluginWords } from "./words.ts"
 
 const usePlugins = (): readonly PluginState[] => {
   beginPlugins()
@@ -23,7 +23,7 @@ const provided = ({ manifest }: PluginState): string => {
 }
 
 const List = (): ReactNode => {
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const plugins = usePlugins()
   useTitle(w.plugins)
   return (
@@ -66,7 +66,7 @@ const List = (): ReactNode => {
 }
 
 const Drawn = ({ name }: { readonly name: string }): ReactNode => {
-  const w = usePluginWords()
+  const w = useMessages().plugin
   const plugins = usePlugins()
   const provider = providerOf("pages", name)
   const title = provider?.manifest?.provides.pages?.[name] ?? ""

@@ -7,19 +7,19 @@ import { ChevronRight } from "lucide-react"
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import { holdsFiles } from "../field/kind.ts"
-import { isolated } from "../field/plain.ts"
+import { useShortcut } from "../ground/keys.ts"
+import { listAddress } from "../ground/last-address.ts"
+import { Link } from "../ground/link.tsx"
+import { currentPlace, go } from "../ground/location.ts"
+import { Missing, Problem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { useTitle } from "../ground/title.ts"
+import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
-import { useShortcut } from "../shell/keys.ts"
-import { Link } from "../shell/link.tsx"
-import { currentPlace, go } from "../shell/location.ts"
-import { Missing, Problem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import shell from "../shell/shell.module.css"
-import { listAddress } from "../shell/sidebar.tsx"
-import { useTitle } from "../shell/title.ts"
-import { say } from "../shell/toasts.tsx"
+import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
+import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
+import { isolated } from "../model/plain.ts"
+import shell from "../style/frame.module.css"
 import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values, without } from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
 import { keepDrafts, keptDrafts } from "./kept.ts"
@@ -56,6 +56,32 @@ const addressed = (resource: Resource): Values => {
   return values
 }
 
+/** Creates the record, and the rows of related records in the same batch. `key`: the idempotency key. */
+const send = async (resource: Resource, values: Values, rows: Rows, key: string): Promise<AnyRecord> => {
+  const data = Object.fromEntries(
+    resource.model.fields.flatMap(({ default: given, name, writable }) => {
+      const value = values[name]
+      if (!writable.create || value === undefined) return []
+      // An empty field with a default of the database is left out.
+      return value === null && given !== undefined && "db" in given ? [] : [[name, value]]
+    })
+  )
+  const once = { idempotencyKey: key }
+  if (rowsCount(rows) === 0) return resourceClient(resource.name).create(data, once)
+  const batch = anyBatch()
+  const own = batch.create(resource.name, data)
+  rowOperations(batch, rows, own)
+  return (await batch.send(once)).of(own)
+}
+
+/** The values that a further record keeps: the chosen ones, but not the texts. */
+const furtherOf = (resource: Resource, values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).filter(([name]) =>
+      resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined
+    )
+  )
+
 export const CreatePage = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { t } = useLocale()
   const queries = useQueryClient()
@@ -83,24 +109,6 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const merged = { ...values, ...changesOf(drafts, {}) }
   const problems = { ...refused, ...problemsOf(drafts) }
 
-  const send = async (): Promise<AnyRecord> => {
-    const data = Object.fromEntries(
-      resource.model.fields.flatMap(({ default: given, name, writable }) => {
-        const value = merged[name]
-        if (!writable.create || value === undefined) return []
-        // An empty field with a default of the database is left out.
-        return value === null && given !== undefined && "db" in given ? [] : [[name, value]]
-      })
-    )
-    attempt.current ??= crypto.randomUUID()
-    const once = { idempotencyKey: attempt.current }
-    if (rowsCount(rows) === 0) return resourceClient(resource.name).create(data, once)
-    const batch = client.batch()
-    const own = batch.create(resource.name, data as never)
-    rowOperations(batch, rows, own)
-    return (await batch.send(once)).of(own) as unknown as AnyRecord
-  }
-
   const reset = (next: Values): void => {
     setDrafts({})
     setRows(emptyRows)
@@ -124,16 +132,11 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
     setSaving(true)
     setRefusal(null)
     try {
-      const record = await send()
+      attempt.current ??= crypto.randomUUID()
+      const record = await send(resource, merged, rows, attempt.current)
       void queries.invalidateQueries({ queryKey: ["list", resource.name] })
       const key = keyOf(resource, record)
-      // A further record keeps the chosen values, but not the texts.
-      const again = Object.fromEntries(
-        Object.entries(merged).filter(([name]) =>
-          resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined
-        )
-      )
-      reset(another ? again : start)
+      reset(another ? furtherOf(resource, merged) : start)
       say(key === null ? t.record.invisible : t.record.created(isolated(titleOf(resource, record))))
       if (another) focusProblem(Object.fromEntries(resource.model.fields.map(({ name }) => [name, ""])))
       else go(key === null ? listAddress(resource.name) : addressOf(resource, key), { replace: true, force: true })

@@ -5,14 +5,14 @@
 import type { MetaField } from "../../client/index.ts"
 import { uriOf } from "../field/file-list.ts"
 import type { Draft } from "../field/parse.ts"
-import { plain } from "../field/plain.ts"
+import { plain } from "../model/plain.ts"
 
 /** Drafts by field name. A field without a draft is unchanged. */
 export type Drafts = { readonly [field: string]: Draft }
 
 export type Values = { readonly [field: string]: unknown }
 
-/** Whether two values in wire form are equal. A number is equal to its exact text, because both stand for the same value. */
+/** Whether two values in wire form are equal. A number is equal to its exact text, because both are the same value. */
 export const isSame = (a: unknown, b: unknown): boolean => {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)

@@ -2,20 +2,20 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
-import { plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
+import { useMakers, versionsOf } from "../ground/makers.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { Problem, sayProblem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { fieldLabel, keyPartsOf, makerNeeds, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { Problem, sayProblem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
+import { fieldLabel, keyPartsOf, makerNeeds, type Resource } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain, short } from "../model/plain.ts"
 import { isSame } from "./draft.ts"
-import { useMakers, versionsOf } from "./makers.ts"
 import style from "./record.module.css"
 
-/** Fields that differ between two versions, without those that every write changes. */
+/** Fields that differ between two versions. Fields that every write changes are left out. */
 const differences = (resource: Resource, version: AnyRecord, before: AnyRecord | undefined): readonly string[] =>
   before === undefined ?
     [] :
@@ -55,7 +55,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
   const restore = async (version: AnyRecord): Promise<void> => {
     setRestoring(null)
     try {
-      await resourceClient(resource.name).restore(parts as never, plain(version["history_id"]), { etag: record.etag })
+      await resourceClient(resource.name).restore(parts, plain(version["history_id"]), { etag: record.etag })
       say(t.record.restored)
       void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })
       void queries.invalidateQueries({ queryKey: ["history", resource.name, keyText] })

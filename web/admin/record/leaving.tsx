@@ -1,9 +1,9 @@
 /** Asks before the user leaves a page with unsaved changes. In both cases the changes stay in the tab as a draft. */
 
 import { type ReactNode, useEffect, useState } from "react"
+import { guardLeaving } from "../ground/location.ts"
+import { Dialog } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { guardLeaving } from "../shell/location.ts"
-import { Dialog } from "../shell/parts.tsx"
 
 interface Question {
   readonly answer: (leave: boolean) => void

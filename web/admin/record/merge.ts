@@ -1,5 +1,5 @@
 /**
- * Merges three versions of a record: the one when editing began, the one that another person saved, and the one in the form. A field that only one side
+ * Merges three versions of a record: the version when editing began, the version that another person saved, and the version in the form. A field that only one side
  * changed is merged. If both sides changed a field, the user chooses. Pure.
  */
 

@@ -3,11 +3,11 @@
 import { useQuery } from "@tanstack/react-query"
 import { ChevronDown, ChevronUp } from "lucide-react"
 import type { ReactNode } from "react"
+import { shownKeys, useShortcut } from "../ground/keys.ts"
+import { go, type Place } from "../ground/location.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { shownKeys, useShortcut } from "../shell/keys.ts"
-import { go, type Place } from "../shell/location.ts"
+import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
 
 /** The query of a list's address. Null if the page was not opened from a list of this resource. */
 const listOf = (

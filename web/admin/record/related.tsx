@@ -3,27 +3,24 @@
  */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { ChevronRight, Plus, RotateCcw, Trash2 } from "lucide-react"
+import { Plus } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useState } from "react"
 import type { MetaField, MetaModel } from "../../client/index.ts"
-import { Input } from "../field/input.tsx"
-import { isQuantity } from "../field/kind.ts"
-import type { Draft } from "../field/parse.ts"
-import { plain } from "../field/plain.ts"
-import { Value } from "../field/value.tsx"
-import { textOfSimple } from "../filter/conditions.ts"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
+import { Problem } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { addressOf, expandsFor, fieldLabel, keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
-import { Problem } from "../shell/problem.tsx"
-import { defaultsOf, type Drafts, type Values } from "./draft.ts"
+import { expandsFor, labelOf, type Resource } from "../model/catalogue.ts"
+import { type AnyPage, resourceClient } from "../model/client.ts"
+import { textOfSimple } from "../model/conditions.ts"
+import { plain } from "../model/plain.ts"
+import { defaultsOf, type Values } from "./draft.ts"
 import style from "./record.module.css"
-import { addRow, changeAdded, changeRow, dropAdded, type RelationFacts, removeRow, type Rows } from "./rows.ts"
+import { RelatedTable } from "./related-table.tsx"
+import { addRow, type RelationFacts, type Rows } from "./rows.ts"
 
-const LiveRelated = lazy(() => import("../live/related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
+const LiveRelated = lazy(() => import("./live-related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
 
 type Relation = MetaModel["relations"][number]
 
@@ -65,7 +62,7 @@ interface RelatedProps {
   readonly rows: Rows
   readonly problems: { readonly [row: string]: string }
   readonly editable: boolean
-  /** Whether the rows follow what others do: each relation that does takes a connection. */
+  /** Whether the rows follow changes by others. Each relation that does takes a connection. */
   readonly live: boolean
   readonly onRows: (rows: Rows) => void
 }
@@ -113,10 +110,8 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
   const queries = useQueryClient()
   const { relation, target } = of
   const { data, error, refetch } = useRelated(of, owner, pageSize)
-  const [editing, setEditing] = useState<string | null>(null)
   const [marks, setMarks] = useState<LiveMarks>(new Map())
-  const kept = rows[relation.name]
-  const added = kept?.added ?? []
+  const added = rows[relation.name]?.added ?? []
   const own = target.view.columns.flatMap((name) => {
     const field = target.fields.get(name)
     return field === undefined || name === relation.targetField ? [] : [field]
@@ -131,54 +126,6 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
   const columns = [...own, ...needed]
   const writes = (field: MetaField, how: "create" | "update"): boolean =>
     editable && target.may[how] && field.writable[how] && field.name !== relation.targetField
-  const cell = (
-    at: string,
-    field: MetaField,
-    record: Values,
-    drafts: Drafts,
-    canEdit: boolean,
-    onChange: (draft: Draft) => void
-  ): ReactNode => {
-    const place = `${at}/${field.name}`
-    const value = field.name in drafts ? drafts[field.name]!.value : record[field.name]
-    const problem = problems[`${relation.name}/${place}`]
-    const open = canEdit && (editing === place || at.startsWith("+"))
-    return (
-      <td
-        key={field.name}
-        className={isQuantity(field) ? "num" : undefined}
-        data-changed={field.name in drafts && !at.startsWith("+") ? "" : undefined}
-        data-editing={open ? "" : undefined}
-        title={problem}
-      >
-        {open
-          ? (
-            <Input
-              compact
-              resource={target}
-              field={field}
-              value={value}
-              label={fieldLabel(target, field.name)}
-              invalid={problem !== undefined}
-              autoFocus={editing === place}
-              onChange={onChange}
-            />
-          )
-          : canEdit
-          ? (
-            <button
-              type="button"
-              className={style.cell}
-              onClick={() => setEditing(place)}
-              aria-label={fieldLabel(target, field.name)}
-            >
-              <Value resource={target} field={field} value={value} record={record} linked={false} />
-            </button>
-          )
-          : <Value resource={target} field={field} value={value} record={record} />}
-      </td>
-    )
-  }
   const items = data?.items ?? []
   const total = data?.total_size_estimate ?? 0
   return (
@@ -221,92 +168,19 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
         <p className="dim">{data === undefined && owner !== null ? "" : t.record.noRows}</p>
       )}
       {items.length + added.length > 0 && (
-        <div className={style.rows}>
-          <table>
-            <thead>
-              <tr>
-                {columns.map((field) => (
-                  <th key={field.name} scope="col" className={isQuantity(field) ? "num" : undefined}>
-                    {fieldLabel(target, field.name)}
-                  </th>
-                ))}
-                <th className={style.tools}>
-                  <span className="hush">{t.list.more}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((record: AnyRecord) => {
-                const key = keyOf(target, record)
-                if (key === null) return null
-                const row = kept?.changed[key]
-                const gone = marks.get(key) === "gone"
-                const removed = row?.removed === true
-                const may = record.permissions?.update !== false && !removed && !gone
-                const drafts = row?.drafts ?? {}
-                return (
-                  <tr
-                    key={key}
-                    data-removed={removed || gone ? "" : undefined}
-                    data-fresh={marks.get(key) === "changed" ? "" : undefined}
-                  >
-                    {columns.map((field) =>
-                      cell(key, field, record, drafts, may && writes(field, "update"), (draft) =>
-                        onRows(changeRow(rows, relation.name, of.facts, key, record, field.name, draft)))
-                    )}
-                    <td className={style.tools}>
-                      {editable && !gone && target.may.delete && record.permissions?.delete !== false
-                        ? (
-                          <button
-                            type="button"
-                            className="btn quiet bare"
-                            aria-label={removed
-                              ? t.record.keepRow
-                              : `${t.record.removeRow}: ${titleOf(target, record)}`}
-                            onClick={() => onRows(removeRow(rows, relation.name, of.facts, key, record))}
-                          >
-                            {removed
-                              ? <RotateCcw className="icon" aria-hidden="true" />
-                              : <Trash2 className="icon" aria-hidden="true" />}
-                          </button>
-                        )
-                        : (
-                          <Link to={addressOf(target, key)} className="btn quiet bare" aria-label={t.list.open}>
-                            <ChevronRight className="icon" data-flips="" aria-hidden="true" />
-                          </Link>
-                        )}
-                    </td>
-                  </tr>
-                )
-              })}
-              {added.map(({ drafts, id }) => (
-                <tr key={`+${id}`} data-added="">
-                  {columns.map((field) =>
-                    cell(
-                      `+${id}`,
-                      field,
-                      {},
-                      drafts,
-                      writes(field, "create"),
-                      (draft) => onRows(changeAdded(rows, relation.name, id, field.name, draft))
-                    )
-                  )}
-                  <td className={style.tools}>
-                    <button
-                      type="button"
-                      className="btn quiet bare"
-                      aria-label={t.record.removeRow}
-                      onClick={() =>
-                        onRows(dropAdded(rows, relation.name, id))}
-                    >
-                      <Trash2 className="icon" aria-hidden="true" />
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <RelatedTable
+          relation={relation.name}
+          target={target}
+          facts={of.facts}
+          columns={columns}
+          items={items}
+          rows={rows}
+          marks={marks}
+          problems={problems}
+          editable={editable}
+          writes={writes}
+          onRows={onRows}
+        />
       )}
     </section>
   )

@@ -3,10 +3,10 @@
  * fills the batch.
  */
 
-import type { BatchBuilder, Reference } from "../../client/index.ts"
+import type { Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
-import { keyPartsOf } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { keyPartsOf } from "../model/catalogue.ts"
+import type { AnyBatch, AnyRecord } from "../model/client.ts"
 import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {
@@ -122,14 +122,14 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
 }
 
 /** Adds the rows to a batch. `parent` refers to a record that the same batch creates. Null: the rows have their foreign key already. */
-export const rowOperations = (batch: BatchBuilder, rows: Rows, parent: Reference | null): void => {
+export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | null): void => {
   for (const { added, changed, field, resource, value } of Object.values(rows)) {
     for (const [key, { drafts, record, removed }] of Object.entries(changed)) {
-      if (removed) batch.delete(resource, keyPartsOf(key) as never, { etag: record.etag })
-      else batch.update(resource, keyPartsOf(key) as never, changesOf(drafts, record) as never, { etag: record.etag })
+      if (removed) batch.delete(resource, keyPartsOf(key), { etag: record.etag })
+      else batch.update(resource, keyPartsOf(key), changesOf(drafts, record), { etag: record.etag })
     }
     for (const { drafts } of added) {
-      batch.create(resource, { ...changesOf(drafts, {}), [field]: parent ?? value } as never)
+      batch.create(resource, { ...changesOf(drafts, {}), [field]: parent ?? value })
     }
   }
 }

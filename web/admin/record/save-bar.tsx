@@ -1,8 +1,8 @@
 /** The bar below a form: the number of changes, the problems, and the buttons to save and to discard. */
 
 import type { ReactNode } from "react"
+import { shownKeys } from "../ground/keys.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { shownKeys } from "../shell/keys.ts"
 import style from "./record.module.css"
 
 interface SaveBarProps {

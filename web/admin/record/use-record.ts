@@ -9,17 +9,17 @@ import { ProblemError } from "../../client/index.ts"
 import { textsOf } from "../field/file-list.ts"
 import { holdsFiles } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
+import { sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { expandsFor, keyPartsOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
-import { sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import { say } from "../shell/toasts.tsx"
+import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
+import { isMissing, isUnknown } from "../model/outcome.ts"
 import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 import { focusProblem } from "./fields.tsx"
 import { keepDrafts, keptDrafts } from "./kept.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
-import { isMissing, isUnknown } from "./outcome.ts"
 import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
 
 export interface Loaded {
@@ -77,9 +77,65 @@ export interface RecordEdit {
   readonly found: boolean
 }
 
+/** Takes a saved version as the record that is shown, and has everything about it read again. */
+const useAccept = (resource: Resource, keyText: string) => {
+  const queries = useQueryClient()
+  return (record: AnyRecord): void => {
+    // The answer to a write has no related records, so they are read again.
+    queries.setQueryData<Loaded>(recordKey(resource, keyText), (before) => ({
+      record: { ...record, expand: before?.record["expand"] },
+      deleted: false
+    }))
+    void queries.invalidateQueries({ queryKey: recordKey(resource, keyText) })
+    void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+    void queries.invalidateQueries({ queryKey: ["related", resource.name, keyText] })
+    void queries.invalidateQueries({ queryKey: ["history", resource.name, keyText] })
+  }
+}
+
+/** Undoes a save by another write. */
+const useUndo = (resource: Resource, keyText: string, accept: (record: AnyRecord) => void) => {
+  const t = useMessages()
+  return (saved: AnyRecord, old: Values) => async (): Promise<void> => {
+    try {
+      accept(await resourceClient(resource.name).update(keyPartsOf(keyText), old, { etag: saved.etag }))
+      say(t.record.savedUndone)
+    } catch (problem) {
+      sayProblem(problem, t)
+    }
+  }
+}
+
+/** Writes the values, and the rows of related records in the same batch. */
+const write = async (
+  resource: Resource,
+  keyText: string,
+  rows: Rows,
+  values: Values,
+  over: AnyRecord
+): Promise<AnyRecord> => {
+  if (rowsCount(rows) === 0) {
+    return resourceClient(resource.name).update(keyPartsOf(keyText), values, { etag: over.etag })
+  }
+  const batch = anyBatch()
+  const own = Object.keys(values).length === 0
+    ? null
+    : batch.update(resource.name, keyPartsOf(keyText), values, { etag: over.etag })
+  rowOperations(batch, rows, null)
+  const results = await batch.send()
+  return own === null ? (await readRecord(resource, keyText)).record : results.of(own)
+}
+
+/** A file that was removed from its record cannot be written back, because a write takes only uploads and the current file. */
+const isUndoable = (resource: Resource, values: Values, over: AnyRecord): boolean =>
+  Object.keys(values).every((name) => {
+    const field = resource.fields.get(name)
+    return field === undefined || !holdsFiles(field) || over[name] === null ||
+      (field.kind === "files" && textsOf(over[name]).length === 0)
+  })
+
 export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit => {
   const t = useMessages()
-  const queries = useQueryClient()
   const place = `${resource.name}/${keyText}`
   const kept = useMemo(() => keptDrafts(place), [place])
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
@@ -91,6 +147,8 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   const [conflict, setConflict] = useState<Conflict | null>(null)
   const [gone, setGone] = useState(false)
   const busy = useRef(false)
+  const accept = useAccept(resource, keyText)
+  const undo = useUndo(resource, keyText, accept)
 
   const { data: loaded, error, refetch } = useQuery({
     queryKey: recordKey(resource, keyText),
@@ -98,7 +156,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     refetchOnMount: "always"
   })
   // A version that arrives during editing does not replace the edited one. A save on the older version leads to the merge.
-  // Of the same version the one that was read last has the links of files that live longer.
+  // If the version is the same, the record that was read last is shown: its links of files work longer.
   const base = editBase === null || loaded?.record.etag === editBase.etag ? loaded?.record : editBase
   const changes = useMemo(() => base === undefined ? {} : changesOf(drafts, base), [base, drafts])
   const count = Object.keys(drafts).length + rowsCount(rows)
@@ -125,40 +183,6 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     setRefusal(null)
   }
 
-  const accept = (record: AnyRecord): void => {
-    // The answer to a write has no related records, so they are read again.
-    queries.setQueryData<Loaded>(recordKey(resource, keyText), (before) => ({
-      record: { ...record, expand: before?.record["expand"] },
-      deleted: false
-    }))
-    void queries.invalidateQueries({ queryKey: recordKey(resource, keyText) })
-    void queries.invalidateQueries({ queryKey: ["list", resource.name] })
-    void queries.invalidateQueries({ queryKey: ["related", resource.name, keyText] })
-    void queries.invalidateQueries({ queryKey: ["history", resource.name, keyText] })
-  }
-
-  const undo = (saved: AnyRecord, old: Values) => async (): Promise<void> => {
-    try {
-      accept(await resourceClient(resource.name).update(keyPartsOf(keyText), old, { etag: saved.etag }))
-      say(t.record.savedUndone)
-    } catch (problem) {
-      sayProblem(problem, t)
-    }
-  }
-
-  const write = async (values: Values, over: AnyRecord): Promise<AnyRecord> => {
-    if (rowsCount(rows) === 0) {
-      return resourceClient(resource.name).update(keyPartsOf(keyText), values, { etag: over.etag })
-    }
-    const batch = client.batch()
-    const own = Object.keys(values).length === 0
-      ? null
-      : batch.update(resource.name, keyPartsOf(keyText) as never, values as never, { etag: over.etag })
-    rowOperations(batch, rows, null)
-    const results = await batch.send()
-    return own === null ? (await readRecord(resource, keyText)).record : results.of(own) as unknown as AnyRecord
-  }
-
   const meet = async (values: Values, over: AnyRecord): Promise<boolean> => {
     const { deleted, record: current } = await readRecord(resource, keyText)
     if (deleted) {
@@ -177,18 +201,12 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
 
   const attempt = async (values: Values, over: AnyRecord, merged: boolean): Promise<boolean> => {
     try {
-      const saved = await write(values, over)
+      const saved = await write(resource, keyText, rows, values, over)
       const onlyFields = rowsCount(rows) === 0
       reset()
       accept(saved)
       const old = Object.fromEntries(Object.keys(values).map((name) => [name, over[name]]))
-      // A file that was removed from its record cannot be written back, because a write takes only uploads and the current file.
-      const undoable = onlyFields &&
-        Object.keys(values).every((name) => {
-          const field = resource.fields.get(name)
-          return field === undefined || !holdsFiles(field) || over[name] === null ||
-            (field.kind === "files" && textsOf(over[name]).length === 0)
-        })
+      const undoable = onlyFields && isUndoable(resource, values, over)
       say(merged ? t.record.merged : t.record.saved, undoable ? { undo: undo(saved, old) } : {})
       return true
     } catch (problem) {
@@ -203,7 +221,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
         const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
         setRefused(fields)
         setRefusal(Object.keys(fields).length === 0 ? problem : null)
-        // Once what is wrong stands below its field.
+        // After the problem is drawn below its field.
         setTimeout(() => focusProblem(fields))
       }
       return false

@@ -2,16 +2,14 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, type SubmitEvent, useId, useState } from "react"
-import { isolated } from "../field/plain.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { problemText } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
+import { useApp } from "../ground/app.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { problemText } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { isolated } from "../model/plain.ts"
 import style from "./saved.module.css"
 import { type SavedView, saveView, type ViewValues } from "./views.ts"
-import { words } from "./words.ts"
 
 interface SaveDialogProps {
   readonly resource: string
@@ -25,7 +23,7 @@ interface SaveDialogProps {
 
 export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDialogProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().saved
   const id = useId()
   const queries = useQueryClient()
   const { isAdmin, user } = useApp()

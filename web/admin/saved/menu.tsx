@@ -3,18 +3,16 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { BookmarkPlus, Ellipsis, TriangleAlert } from "lucide-react"
 import { type ReactNode, useState } from "react"
-import { isolated } from "../field/plain.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { setQuery } from "../shell/location.ts"
-import { Menu, type MenuEntry } from "../shell/parts.tsx"
-import { sayProblem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
+import { useApp } from "../ground/app.ts"
+import { setQuery } from "../ground/location.ts"
+import { Menu, type MenuEntry } from "../ground/parts.tsx"
+import { sayProblem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { isolated } from "../model/plain.ts"
 import { SaveDialog } from "./dialog.tsx"
 import style from "./saved.module.css"
 import { removeView, type SavedView, saveView, type ViewValues } from "./views.ts"
-import { words } from "./words.ts"
 
 interface SavedMenuProps {
   readonly resource: string
@@ -27,7 +25,7 @@ interface SavedMenuProps {
 
 export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): ReactNode => {
   const { t } = useLocale()
-  const w = useWords(words)
+  const w = useMessages().saved
   const queries = useQueryClient()
   const { isAdmin, user } = useApp()
   const [dialog, setDialog] = useState<"new" | "change" | null>(null)

@@ -1,9 +1,9 @@
 /** Saved views of a list. They are read once and cached, and changed on the condition of the version that was read. */
 
 import { type QueryClient, useQuery } from "@tanstack/react-query"
-import type { Resource } from "../shell/catalogue.ts"
-import { ownClient } from "../shell/client.ts"
-import { useSettled } from "../shell/settled.ts"
+import { useSettled } from "../ground/settled.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { ownClient } from "../model/client.ts"
 
 export interface SavedView {
   readonly id: string
@@ -25,7 +25,7 @@ export type ViewValues = Pick<SavedView, "name" | "filter" | "order_by" | "colum
 const path = "/saved-views"
 const keyOf = (resource: string): readonly string[] => ["saved-views", resource]
 
-/** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of those. */
+/** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of them. */
 export const useSavedViews = ({ may, name, source }: Resource): readonly SavedView[] => {
   const settled = useSettled()
   const { data } = useQuery({

@@ -4,31 +4,32 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react"
 import { I18nProvider } from "react-aria-components"
 import { config } from "../config.ts"
+import { type App, AppContext, personOf, useApp } from "../ground/app.ts"
+import { Boundary } from "../ground/boundary.tsx"
+import { useShortcut } from "../ground/keys.ts"
+import { listAddress } from "../ground/last-address.ts"
+import { currentPlace, go, usePlace } from "../ground/location.ts"
+import { useNarrow } from "../ground/narrow.ts"
+import { openOverlay, openPalette, openShortcuts, useOverlay } from "../ground/overlays.ts"
+import { part } from "../ground/part.tsx"
+import { Dialog, prepareFloats } from "../ground/parts.tsx"
+import { Missing } from "../ground/problem.tsx"
+import { enter, noticeFailure, type Session } from "../ground/session.ts"
+import { Toasts } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
+import { usePreferences } from "../messages/preferences.ts"
+import { catalogueOf, isKeyText } from "../model/catalogue.ts"
 import { SignIn } from "../sign-in/sign-in.tsx"
-import { type App, AppContext, personOf, useApp } from "./app.ts"
-import { Boundary } from "./boundary.tsx"
-import { catalogueOf, isKeyText } from "./catalogue.ts"
-import { useShortcut } from "./keys.ts"
-import { currentPlace, go, usePlace } from "./location.ts"
-import { useNarrow } from "./narrow.ts"
-import { openOverlay, openPalette, openShortcuts, useOverlay } from "./overlays.ts"
-import { part } from "./part.tsx"
-import { Dialog, prepareFloats } from "./parts.tsx"
-import { usePreferences } from "./preferences.ts"
-import { Missing } from "./problem.tsx"
-import { enter, noticeFailure, type Session } from "./session.ts"
-import style from "./shell.module.css"
-import { BottomBar, listAddress, Sidebar } from "./sidebar.tsx"
-import { useSources } from "./sources.ts"
-import { Toasts } from "./toasts.tsx"
+import { useSources } from "../sources/states.ts"
+import style from "../style/frame.module.css"
+import { BottomBar, Sidebar } from "./sidebar.tsx"
 
 const { load: loadList, Part: ListPage } = part(() => import("../list/page.tsx"), ({ ListPage }) => ListPage)
 const { load: loadRecord, Part: RecordPage } = part(() => import("../record/page.tsx"), ({ RecordPage }) => RecordPage)
 const { load: loadPalette, Part: Palette } = part(() => import("../palette/palette.tsx"), ({ Palette }) => Palette)
 const BoardPage = lazy(() => import("../board/page.tsx").then(({ BoardPage }) => ({ default: BoardPage })))
-const PlacePage = lazy(() => import("../place/page.tsx").then(({ PlacePage }) => ({ default: PlacePage })))
-const SourceNotice = lazy(() => import("../sources/notice.tsx").then(({ SourceNotice }) => ({ default: SourceNotice })))
+const PlacePage = lazy(() => import("./place-page.tsx").then(({ PlacePage }) => ({ default: PlacePage })))
+const SourceNotice = lazy(() => import("./source-notice.tsx").then(({ SourceNotice }) => ({ default: SourceNotice })))
 
 const PluginsPage = lazy(() => import("../plugin/page.tsx").then(({ PluginsPage }) => ({ default: PluginsPage })))
 const Shortcuts = lazy(() => import("../palette/shortcuts.tsx").then(({ Shortcuts }) => ({ default: Shortcuts })))

@@ -4,32 +4,28 @@ import { useQuery } from "@tanstack/react-query"
 import { ChevronsUpDown, Menu as MenuIcon, Search } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
-import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
-import { useApp } from "./app.ts"
-import { Boundary } from "./boundary.tsx"
-import { addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "./catalogue.ts"
-import { resourceClient } from "./client.ts"
-import { Icon } from "./icons.tsx"
-import { shownKeys } from "./keys.ts"
-import { Link } from "./link.tsx"
-import { go, usePlace, withinApp } from "./location.ts"
-import { Menu, type MenuEntry } from "./parts.tsx"
-import { type Preferences, setPreferences, usePreferences } from "./preferences.ts"
-import { leave } from "./session.ts"
-import { useSettled } from "./settled.ts"
-import style from "./shell.module.css"
-import { type Size, sizeOf } from "./sizes.ts"
+import { useApp } from "../ground/app.ts"
+import { Boundary } from "../ground/boundary.tsx"
+import { Icon } from "../ground/icons.tsx"
+import { shownKeys } from "../ground/keys.ts"
+import { listAddress } from "../ground/last-address.ts"
+import { Link } from "../ground/link.tsx"
+import { go, usePlace, withinApp } from "../ground/location.ts"
+import { Menu, type MenuEntry } from "../ground/parts.tsx"
+import { leave } from "../ground/session.ts"
+import { useSettled } from "../ground/settled.ts"
+import { type Size, sizeOf } from "../ground/sizes.ts"
+import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
+import { type Preferences, setPreferences, usePreferences } from "../messages/preferences.ts"
+import { addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { resourceClient } from "../model/client.ts"
+import style from "../style/frame.module.css"
 
-const PlaceEntries = lazy(() => import("../place/entries.tsx").then(({ PlaceEntries }) => ({ default: PlaceEntries })))
+const PlaceEntries = lazy(() => import("./place-entries.tsx").then(({ PlaceEntries }) => ({ default: PlaceEntries })))
 const PluginEntries = lazy(() =>
   import("../plugin/entries.tsx").then(({ PluginEntries }) => ({ default: PluginEntries }))
 )
-const AwayGroup = lazy(() => import("../sources/group.tsx").then(({ AwayGroup }) => ({ default: AwayGroup })))
-
-/** The last address of each list in this tab. The sidebar leads back to it. */
-const lastAddress = new Map<string, string>()
-export const keepAddress = (resource: string, search: string): void => void lastAddress.set(resource, search)
-export const listAddress = (resource: string): string => `/${resource}${lastAddress.get(resource) ?? ""}`
+const AwayGroup = lazy(() => import("./source-group.tsx").then(({ AwayGroup }) => ({ default: AwayGroup })))
 
 const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { path } = usePlace()
@@ -149,8 +145,8 @@ const Person = (): ReactNode => {
           chosen: preferences.language === "auto",
           onAction: () => setLanguage("auto")
         },
-        ...(Object.keys(languages) as Language[]).map((language) => ({
-          label: languages[language],
+        ...languageChoices.map(({ language, name }) => ({
+          label: name,
           lang: language,
           chosen: preferences.language === language,
           onAction: () => setLanguage(language)

@@ -2,7 +2,7 @@
 
 import { Eye, EyeOff } from "lucide-react"
 import { type ReactNode, type Ref, useEffect, useId, useState } from "react"
-import { useMessages } from "../messages/locale.tsx"
+import { useEntryLocale } from "../messages/locale.tsx"
 import style from "./sign-in.module.css"
 
 interface FieldProps {
@@ -44,7 +44,7 @@ export const Secret = ({
   ref,
   value
 }: SecretProps): ReactNode => {
-  const t = useMessages()
+  const t = useEntryLocale().t
   const [shown, setShown] = useState(false)
   return (
     <div className="input" data-invalid={invalid ? "" : undefined}>

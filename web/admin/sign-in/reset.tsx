@@ -6,10 +6,9 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import { config, prefix } from "../config.ts"
-import { useLocale } from "../messages/locale.tsx"
-import { client } from "../shell/client.ts"
+import { useEntryLocale } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Secret, useWait } from "./parts.tsx"
-import { resetWords } from "./reset-words.ts"
 import style from "./sign-in.module.css"
 
 /** The minimum length of a password, as in the service. */
@@ -26,8 +25,7 @@ type Step = "ask" | "sent" | "set" | "done" | "bad" | "off"
 const signIn = prefix === "" ? "/" : prefix
 
 export const Reset = (): ReactNode => {
-  const { format, language, t } = useLocale()
-  const words = resetWords[language]
+  const { format, t } = useEntryLocale()
   const [link] = useState(readLink)
   const [step, setStep] = useState<Step>(link.token === "" ? "ask" : "set")
   const [askable, setAskable] = useState(true)
@@ -69,12 +67,12 @@ export const Reset = (): ReactNode => {
   }
 
   const sayings: Readonly<Record<Step, readonly [title: string, hint: string]>> = {
-    ask: [words.askTitle, words.askHint],
-    sent: [words.sentTitle, words.sent(text.trim())],
-    set: link.invited ? [words.welcome(config.name), words.welcomeHint] : [words.newTitle, words.newHint],
-    done: [words.done, words.doneHint],
-    bad: [words.newTitle, link.invited && !askable ? words.badInvitation : words.bad],
-    off: [words.askTitle, words.off]
+    ask: [t.reset.askTitle, t.reset.askHint],
+    sent: [t.reset.sentTitle, t.reset.sent(text.trim())],
+    set: link.invited ? [t.reset.welcome(config.name), t.reset.welcomeHint] : [t.reset.newTitle, t.reset.newHint],
+    done: [t.reset.done, t.reset.doneHint],
+    bad: [t.reset.newTitle, link.invited && !askable ? t.reset.badInvitation : t.reset.bad],
+    off: [t.reset.askTitle, t.reset.off]
   }
   const [title, hint] = sayings[step]
   const said = seconds > 0 ? t.signIn.wait(String(seconds)) : problem
@@ -107,7 +105,7 @@ export const Reset = (): ReactNode => {
           )}
           {step === "set" && (
             <>
-              <Field label={words.password} problem={said}>
+              <Field label={t.reset.password} problem={said}>
                 {(id, describedBy) => (
                   <Secret
                     id={id}
@@ -121,13 +119,13 @@ export const Reset = (): ReactNode => {
                   />
                 )}
               </Field>
-              <p className="hint">{words.least(format.count(least))}</p>
+              <p className="hint">{t.reset.least(format.count(least))}</p>
             </>
           )}
           {(step === "ask" || step === "set") && (
             <button className={`btn primary ${style.wide}`} disabled={busy || seconds > 0}>
               {busy && <span className="spinner" aria-hidden="true" />}
-              {step === "ask" ? words.ask : words.set}
+              {step === "ask" ? t.reset.ask : t.reset.set}
             </button>
           )}
           {step === "bad" && askable && (
@@ -136,12 +134,12 @@ export const Reset = (): ReactNode => {
               className={`btn primary ${style.wide}`}
               onClick={() => setStep("ask")}
             >
-              {words.askAgain}
+              {t.reset.askAgain}
             </button>
           )}
           {step === "done"
-            ? <a className={`btn primary ${style.wide}`} href={signIn}>{words.toSignIn}</a>
-            : <a className={style.link} href={signIn}>{words.toSignIn}</a>}
+            ? <a className={`btn primary ${style.wide}`} href={signIn}>{t.reset.toSignIn}</a>
+            : <a className={style.link} href={signIn}>{t.reset.toSignIn}</a>}
         </form>
       </div>
     </main>

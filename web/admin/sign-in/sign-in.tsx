@@ -4,12 +4,12 @@
  */
 
 import { FingerprintPattern } from "lucide-react"
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
+import { type FormEvent, type ReactNode, type Ref, useEffect, useRef, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import type { SignInMethods } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { useMessages } from "../messages/locale.tsx"
-import { client, pasteToken } from "../shell/client.ts"
+import { type EntryMessages, useEntryLocale } from "../messages/locale.tsx"
+import { client, pasteToken } from "../model/client.ts"
 import { Field, Secret, useWait } from "./parts.tsx"
 import { withPasskey } from "./passkey.ts"
 import style from "./sign-in.module.css"
@@ -24,28 +24,60 @@ const noMethods: SignInMethods = {
   invitations: false
 }
 
-export const SignIn = (
-  { email: given = "", onDone }: { readonly email?: string; readonly onDone: () => Promise<void> }
-): ReactNode => {
-  const t = useMessages()
-  const [step, setStep] = useState<Step>("password")
-  const [email, setEmail] = useState(given)
-  const [secret, setSecret] = useState("")
+/** What to do where no account exists. */
+const NoAdmin = ({ onRetry }: { readonly onRetry: () => void }): ReactNode => {
+  const { t } = useEntryLocale()
+  return (
+    <div className={style.form}>
+      <span className={`mark ${style.logo}`} aria-hidden="true">{config.name.slice(0, 1)}</span>
+      <h1>{t.signIn.noAdminTitle}</h1>
+      <p className="dim">{t.signIn.noAdmin}</p>
+      <pre className={`code ${style.say}`}>service users create you@example.org --generate-password</pre>
+      <button type="button" className={`btn primary ${style.wide}`} onClick={onRetry}>{t.signIn.retry}</button>
+    </div>
+  )
+}
+
+interface OtherWaysProps {
+  readonly methods: SignInMethods
+  readonly busy: boolean
+  readonly onPasskey: () => void
+  readonly onProvider: (id: string) => void
+}
+
+/** Passkeys and identity providers, where the service has them. */
+const OtherWays = ({ busy, methods, onPasskey, onProvider }: OtherWaysProps): ReactNode => {
+  const { t } = useEntryLocale()
+  if (!methods.passkeys && methods.providers.length === 0) return null
+  return (
+    <>
+      <div className={style.or}>{t.signIn.or}</div>
+      {methods.passkeys && (
+        <button type="button" className={`btn ${style.wide}`} disabled={busy} onClick={onPasskey}>
+          <FingerprintPattern className="icon" /> {t.signIn.passkey}
+        </button>
+      )}
+      {methods.providers.map(({ id, name }) => (
+        <button
+          key={id}
+          type="button"
+          className={`btn ${style.wide}`}
+          disabled={busy}
+          onClick={() => onProvider(id)}
+        >
+          {t.signIn.with(name)}
+        </button>
+      ))}
+    </>
+  )
+}
+
+/** Runs what somebody tries: one at a time, with its refusal as a text, and the seconds to wait after too many. */
+const useAttempt = (onFailed: () => void) => {
+  const { t } = useEntryLocale()
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
-  const [methods, setMethods] = useState(noMethods)
   const [seconds, wait] = useWait()
-  const first = useRef<HTMLInputElement>(null)
-  const local = config.signIn === "password"
-
-  useEffect(() => {
-    if (!local) return
-    // The form with a password works without these answers.
-    client.auth.methods().then(setMethods, () => undefined)
-    client.auth.status().then(({ needsAdmin }) => needsAdmin && setStep("no-admin"), () => undefined)
-  }, [local])
-  useEffect(() => first.current?.focus(), [step])
-
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setBusy(true)
     setProblem(null)
@@ -55,12 +87,135 @@ export const SignIn = (
       if (error instanceof ProblemError && error.status === 429) wait(error.retryAfter ?? 60_000)
       else if (error instanceof ProblemError) setProblem(error.detail)
       else if (!(error instanceof DOMException)) setProblem(t.signIn.failed)
-      setSecret("")
-      first.current?.focus()
+      onFailed()
     } finally {
       setBusy(false)
     }
   }
+  return { attempt, busy, problem, seconds }
+}
+
+const hintOf = (step: Step, local: boolean, { signIn }: EntryMessages): string =>
+  step === "app-code"
+    ? signIn.codeHint
+    : step === "backup-code"
+    ? signIn.backupHint
+    : local
+    ? signIn.hint
+    : signIn.tokenHint
+
+interface PasswordFieldsProps {
+  /** The first field that is empty. */
+  readonly ref: Ref<HTMLInputElement>
+  /** The email address that is known already. */
+  readonly given: string
+  readonly email: string
+  readonly secret: string
+  readonly problem: string | null
+  readonly invalid: boolean
+  readonly onEmail: (email: string) => void
+  readonly onSecret: (secret: string) => void
+}
+
+/** Email address and password, or the token where other servers have the accounts. */
+const PasswordFields = (
+  { email, given, invalid, onEmail, onSecret, problem, ref, secret }: PasswordFieldsProps
+): ReactNode => {
+  const { t } = useEntryLocale()
+  const local = config.signIn === "password"
+  return (
+    <>
+      {local && (
+        <Field label={t.signIn.email} problem={null}>
+          {(id) => (
+            <div className="input">
+              <input
+                id={id}
+                ref={given === "" ? ref : undefined}
+                type="email"
+                name="email"
+                autoComplete="username"
+                value={email}
+                onChange={({ target }) => onEmail(target.value)}
+                required
+              />
+            </div>
+          )}
+        </Field>
+      )}
+      <Field label={local ? t.signIn.password : t.signIn.token} problem={problem}>
+        {(id, describedBy) => (
+          <Secret
+            id={id}
+            ref={local && given === "" ? undefined : ref}
+            value={secret}
+            onChange={onSecret}
+            autoComplete={local ? "current-password" : "off"}
+            describedBy={describedBy}
+            invalid={invalid}
+          />
+        )}
+      </Field>
+    </>
+  )
+}
+
+interface CodeFieldProps {
+  readonly ref: Ref<HTMLInputElement>
+  readonly numeric: boolean
+  readonly value: string
+  /** How long to wait, as a text. */
+  readonly waiting: string | null
+  readonly problem: string | null
+  readonly onChange: (code: string) => void
+}
+
+const CodeField = ({ numeric, onChange, problem, ref, value, waiting }: CodeFieldProps): ReactNode => {
+  const { t } = useEntryLocale()
+  return (
+    <Field label={t.signIn.code} problem={waiting ?? problem}>
+      {(id, describedBy) => (
+        <div className="input" data-invalid={problem === null ? undefined : ""}>
+          <input
+            id={id}
+            ref={ref}
+            value={value}
+            onChange={({ target }) => onChange(target.value)}
+            inputMode={numeric ? "numeric" : "text"}
+            autoComplete="one-time-code"
+            aria-describedby={describedBy}
+            aria-invalid={problem !== null}
+            required
+          />
+        </div>
+      )}
+    </Field>
+  )
+}
+
+/** The form, with the methods that the service has. */
+export const SignIn = (
+  { email: given = "", onDone }: { readonly email?: string; readonly onDone: () => Promise<void> }
+): ReactNode => {
+  const t = useEntryLocale().t
+  const [step, setStep] = useState<Step>("password")
+  const [email, setEmail] = useState(given)
+  const [secret, setSecret] = useState("")
+  const [methods, setMethods] = useState(noMethods)
+  const first = useRef<HTMLInputElement>(null)
+  const { attempt, busy, problem, seconds } = useAttempt(() => {
+    setSecret("")
+    first.current?.focus()
+  })
+  const local = config.signIn === "password"
+
+  useEffect(() => {
+    if (!local) return
+    // The form with a password works without these answers.
+    client.auth.methods().then(setMethods, () => undefined)
+    client.auth.status().then(({ needsAdmin }) => needsAdmin && setStep("no-admin"), () => undefined)
+  }, [local])
+  useEffect(() => first.current?.focus(), [step])
 
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -100,22 +255,12 @@ export const SignIn = (
 
   if (step === "no-admin") {
     return (
-      <div className={style.form}>
-        <span className={`mark ${style.logo}`} aria-hidden="true">{config.name.slice(0, 1)}</span>
-        <h1>{t.signIn.noAdminTitle}</h1>
-        <p className="dim">{t.signIn.noAdmin}</p>
-        <pre className={`code ${style.say}`}>service users create you@example.org --generate-password</pre>
-        <button
-          type="button"
-          className={`btn primary ${style.wide}`}
-          onClick={() =>
-            void attempt(async () => {
-              if (!(await client.auth.status()).needsAdmin) setStep("password")
-            })}
-        >
-          {t.signIn.retry}
-        </button>
-      </div>
+      <NoAdmin
+        onRetry={() =>
+          void attempt(async () => {
+            if (!(await client.auth.status()).needsAdmin) setStep("password")
+          })}
+      />
     )
   }
 
@@ -125,68 +270,30 @@ export const SignIn = (
       <span className={`mark ${style.logo}`} aria-hidden="true">{config.name.slice(0, 1)}</span>
       <h1>{coded ? t.signIn.codeTitle : t.signIn.title(config.name)}</h1>
       <p className="dim">
-        {step === "app-code"
-          ? t.signIn.codeHint
-          : step === "backup-code"
-          ? t.signIn.backupHint
-          : local
-          ? t.signIn.hint
-          : t.signIn.tokenHint}
+        {hintOf(step, local, t)}
       </p>
       {coded
         ? (
-          <Field label={t.signIn.code} problem={waiting ?? problem}>
-            {(id, describedBy) => (
-              <div className="input" data-invalid={problem === null ? undefined : ""}>
-                <input
-                  id={id}
-                  ref={first}
-                  value={secret}
-                  onChange={({ target }) => setSecret(target.value)}
-                  inputMode={step === "app-code" ? "numeric" : "text"}
-                  autoComplete="one-time-code"
-                  aria-describedby={describedBy}
-                  aria-invalid={problem !== null}
-                  required
-                />
-              </div>
-            )}
-          </Field>
+          <CodeField
+            ref={first}
+            numeric={step === "app-code"}
+            value={secret}
+            waiting={waiting}
+            problem={problem}
+            onChange={setSecret}
+          />
         )
         : (
-          <>
-            {local && (
-              <Field label={t.signIn.email} problem={null}>
-                {(id) => (
-                  <div className="input">
-                    <input
-                      id={id}
-                      ref={given === "" ? first : undefined}
-                      type="email"
-                      name="email"
-                      autoComplete="username"
-                      value={email}
-                      onChange={({ target }) => setEmail(target.value)}
-                      required
-                    />
-                  </div>
-                )}
-              </Field>
-            )}
-            <Field label={local ? t.signIn.password : t.signIn.token} problem={waiting ?? problem}>
-              {(id, describedBy) => (
-                <Secret
-                  id={id}
-                  ref={local && given === "" ? undefined : first}
-                  value={secret}
-                  onChange={setSecret}
-                  autoComplete={local ? "current-password" : "off"}
-                  describedBy={describedBy}
-                  invalid={problem !== null}
-                />
-              )}
-            </Field>
-          </>
+          <PasswordFields
+            ref={first}
+            given={given}
+            email={email}
+            secret={secret}
+            problem={waiting ?? problem}
+            invalid={problem !== null}
+            onEmail={setEmail}
+            onSecret={setSecret}
+          />
         )}
       <button className={`btn primary ${style.wide}`} disabled={busy || seconds > 0}>
         {busy && <span className="spinner" aria-hidden="true" />}
@@ -206,31 +313,13 @@ export const SignIn = (
             <button type="button" className={style.link} onClick={() => setStep("password")}>{t.signIn.back}</button>
           </>
         )
-        : (methods.passkeys || methods.providers.length > 0) && (
-          <>
-            <div className={style.or}>{t.signIn.or}</div>
-            {methods.passkeys && (
-              <button
-                type="button"
-                className={`btn ${style.wide}`}
-                disabled={busy}
-                onClick={() => void attempt(() => withPasskey(client.auth).then(onDone))}
-              >
-                <FingerprintPattern className="icon" /> {t.signIn.passkey}
-              </button>
-            )}
-            {methods.providers.map(({ id, name }) => (
-              <button
-                key={id}
-                type="button"
-                className={`btn ${style.wide}`}
-                disabled={busy}
-                onClick={() => void provider(id)}
-              >
-                {t.signIn.with(name)}
-              </button>
-            ))}
-          </>
+        : (
+          <OtherWays
+            methods={methods}
+            busy={busy}
+            onPasskey={() => void attempt(() => withPasskey(client.auth).then(onDone))}
+            onProvider={(id) => void provider(id)}
+          />
         )}
     </form>
   )

@@ -7,7 +7,7 @@ import { type Client, sourceClient } from "../../client/client.ts"
 import type { MetaDocument } from "../../client/meta.ts"
 import { mergeMeta, type SourceMeta, sourceMeta } from "../../client/source-meta.ts"
 import type { Source } from "../../client/source.ts"
-import { ownClient } from "../shell/client.ts"
+import { ownClient } from "../model/client.ts"
 
 export interface FollowedSource {
   readonly source: Source

@@ -3,16 +3,14 @@
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { ChangeDialog, type ChangeStep, useChange } from "../list/change.tsx"
-import { useLocale } from "../messages/locale.tsx"
-import { useWords } from "../place/words.ts"
-import { fieldLabel, type Resource } from "../shell/catalogue.ts"
-import { Dialog } from "../shell/parts.tsx"
-import { Problem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
+import { Dialog } from "../ground/parts.tsx"
+import { Problem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import { ChangeDialog, type ChangeStep, useChange } from "./change.tsx"
 import { type BulkBody, type BulkOp, type BulkPreview, isOver, previewBulk, startBulk, useTask } from "./tasks.ts"
 import { Progress, Refusals, TaskButtons } from "./view.tsx"
-import { words } from "./words.ts"
 
 interface BulkAllProps {
   readonly resource: Resource
@@ -32,7 +30,7 @@ type Step = ChangeStep<{ readonly preview: BulkPreview }> | { readonly at: "begu
 const Begun = (
   { id, onClose, title }: { readonly id: string; readonly title: string; readonly onClose: () => void }
 ): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { data: task, error, refetch } = useTask(id)
   return (
     <Dialog
@@ -53,7 +51,7 @@ const Begun = (
 }
 
 export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, resource }: BulkAllProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format, t } = useLocale()
   const change = useChange(resource)
   const reader = useReader()
@@ -100,7 +98,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
     return <Begun id={step.id} title={title} onClose={onDone} />
   }
   const found = step.at === "tried" ? step.preview : null
-  // Those that were not tried may still be changed, unless each that was tried is refused.
+  // Records that were not tried may still be changed, unless every tried record is refused.
   const hopeless = found?.written === 0 && [found.total, found.refused].includes(found.tried)
   return (
     <ChangeDialog

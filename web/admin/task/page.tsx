@@ -5,26 +5,24 @@ import { Upload } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { holdsFiles } from "../field/kind.ts"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { listAddress } from "../ground/last-address.ts"
+import { Link } from "../ground/link.tsx"
+import { go } from "../ground/location.ts"
+import { useNarrow } from "../ground/narrow.ts"
+import { Missing, Problem, sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { aboutOf, fieldLabel, type Resource } from "../model/catalogue.ts"
 import { type Column, Empty, Moment, type PageProps, Table, Top } from "../place/parts.tsx"
 import place from "../place/place.module.css"
-import { useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { aboutOf, fieldLabel, type Resource } from "../shell/catalogue.ts"
-import { Link } from "../shell/link.tsx"
-import { go } from "../shell/location.ts"
-import { useNarrow } from "../shell/narrow.ts"
-import { Missing, Problem, sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
-import { listAddress } from "../shell/sidebar.tsx"
 import style from "./task.module.css"
 import { isOver, type Plan, planTask, type Task, taskKey, uploadFile, useTask, useTasks } from "./tasks.ts"
 import { Progress, StateBadge, TaskButtons } from "./view.tsx"
-import { words } from "./words.ts"
 
 /** The title of a task. */
 const useTitleOf = (): (task: Task) => string => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { catalogue } = useApp()
   return (task) => {
     const plural = catalogue.resources.get(task.resource)?.view.label.plural ?? task.resource
@@ -33,7 +31,7 @@ const useTitleOf = (): (task: Task) => string => {
 }
 
 const TaskList = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format } = useLocale()
   const { now } = useReader()
   const titleOf = useTitleOf()
@@ -93,7 +91,7 @@ const Select = ({ bare = false, label, onChange, options, value }: SelectProps):
 
 /** The form for the mapping of columns, and for the mode of the import. */
 const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly task: Task }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format, t } = useLocale()
   const queries = useQueryClient()
   const columns = task.columns ?? []
@@ -207,7 +205,7 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
 }
 
 const TaskPage = ({ id }: { readonly id: string }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { catalogue } = useApp()
   const titleOf = useTitleOf()
   const queries = useQueryClient()
@@ -244,7 +242,7 @@ export const TasksPage = ({ part }: PageProps): ReactNode =>
 
 /** The page that begins an import: the uploaded file becomes a task that waits. */
 export const ImportPage = ({ part }: PageProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { t } = useLocale()
   const { catalogue } = useApp()
   const [busy, setBusy] = useState(false)

@@ -1,7 +1,7 @@
 /** Saves answers of the service as files. */
 
 import type { Call } from "../../client/index.ts"
-import { client } from "../shell/client.ts"
+import { client } from "../model/client.ts"
 
 /** Reads an answer to its end and saves it as a file. An incomplete answer is not saved. */
 export const saveAnswer = async (call: Call, name: string): Promise<void> => {

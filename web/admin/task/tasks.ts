@@ -1,8 +1,8 @@
 /** Bulk changes and imports: their types, and the calls that begin, check, cancel and report them. */
 
 import { useQuery } from "@tanstack/react-query"
-import type { Resource } from "../shell/catalogue.ts"
-import { client } from "../shell/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { client } from "../model/client.ts"
 
 /** What a bulk change does to each record. */
 export type BulkOp = Resource["transfers"]["bulk"][number]
@@ -26,7 +26,7 @@ export interface ImportColumn {
 export interface Plan {
   readonly mapping: readonly (string | null)[]
   readonly mode: "create" | "update" | "upsert"
-  /** A field, or those of a primary key that has several. */
+  /** A field, or the fields of a composite primary key. */
   readonly match?: string | readonly string[] | null
   readonly errors: "stop" | "skip"
 }

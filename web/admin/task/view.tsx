@@ -3,17 +3,15 @@
 import { useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { useNames } from "../field/titles.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { sayProblem } from "../ground/problem.tsx"
+import { noticeFailure } from "../ground/session.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { fieldLabel, labelOf } from "../model/catalogue.ts"
 import { type Column, Table } from "../place/parts.tsx"
-import { useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { fieldLabel, labelOf } from "../shell/catalogue.ts"
-import { sayProblem } from "../shell/problem.tsx"
-import { noticeFailure } from "../shell/session.ts"
 import { saveAnswer } from "./save.ts"
 import style from "./task.module.css"
 import { cancelTask, isOver, isWorking, reportOf, type Task, taskKey, type TaskRefusal } from "./tasks.ts"
-import { words } from "./words.ts"
 
 const tones = {
   uploading: "info",
@@ -27,7 +25,7 @@ const tones = {
 } as const
 
 export const StateBadge = ({ task }: { readonly task: Task }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   return <span className="badge" data-tone={tones[task.state]}>{w.states[task.state]}</span>
 }
 
@@ -42,7 +40,7 @@ interface RefusalsProps {
 
 /** The refusals: of an import by line and column, of a bulk change by key. */
 export const Refusals = ({ refusals, reported, resource, total }: RefusalsProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format } = useLocale()
   const records = refusals.flatMap(({ key, line }) => line === null && key !== null ? [{ resource, key }] : [])
   const nameOf = useNames(records)
@@ -85,7 +83,7 @@ export const Refusals = ({ refusals, reported, resource, total }: RefusalsProps)
 
 /** The progress bar, the counts and the refusals. */
 export const Progress = ({ task }: { readonly task: Task }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { format } = useLocale()
   const { done, error, refused, total, written } = task
   return (
@@ -111,7 +109,7 @@ export const Progress = ({ task }: { readonly task: Task }): ReactNode => {
 
 /** The buttons to stop a running task or to discard a file that waits, and the report if there are refusals. */
 export const TaskButtons = ({ task }: { readonly task: Task }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().task
   const { t } = useLocale()
   const queries = useQueryClient()
   const tried = (work: Promise<unknown>): void => {

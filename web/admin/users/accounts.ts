@@ -1,7 +1,7 @@
 /** Accounts from the routes below `/api/auth/admin`, values derived from them, and generated passwords. */
 
 import { useQuery, type UseQueryResult } from "@tanstack/react-query"
-import { client } from "../shell/client.ts"
+import { client } from "../model/client.ts"
 
 export interface AccountUser {
   readonly id: string

@@ -2,16 +2,14 @@
 
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { problemText } from "../ground/problem.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Field, Shown } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker } from "../place/roles.tsx"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { problemText } from "../shell/problem.tsx"
 import { newPassword, useMethods, useRoles } from "./accounts.ts"
-import { words } from "./words.ts"
 
 interface NewUserProps {
   readonly onClose: () => void
@@ -21,8 +19,8 @@ interface NewUserProps {
 type Made = { readonly email: string; readonly password: string | null }
 
 export const NewUser = ({ onChanged, onClose }: NewUserProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().users
+  const pw = useMessages().place
   const { t } = useLocale()
   const form = useId()
   const choices = useRoles().data

@@ -3,15 +3,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { setQuery } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { client } from "../model/client.ts"
 import { Facts, Field, Moment, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker } from "../place/roles.tsx"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { client } from "../shell/client.ts"
-import { setQuery } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import {
   type AccountUser,
   adminRole,
@@ -23,7 +22,6 @@ import {
   useMethods,
   useRoles
 } from "./accounts.ts"
-import { words } from "./words.ts"
 
 interface UserDetailProps {
   readonly user: AccountUser
@@ -37,7 +35,7 @@ interface UserDetailProps {
 type Question = "ban" | "delete" | "password" | "factor" | "passkeys"
 
 const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().users
   const { now } = useReader()
   const act = useAct()
   const queries = useQueryClient()
@@ -89,31 +87,32 @@ const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
 
 const dayChoices = [1, 7, 30, 365] as const
 
-export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
-  const { format } = useLocale()
-  const { now } = useReader()
-  const act = useAct()
-  const choices = useRoles().data
-  const methods = useMethods().data
-  const [roles, setRoles] = useState(rolesOf(user))
-  const [question, setQuestion] = useState<Question | null>(null)
-  const [reason, setReason] = useState("")
-  const [days, setDays] = useState("")
-  const [secret, setSecret] = useState<string | null>(null)
-  const banned = isBanned(user, now)
-  const held = last !== false
-  const changedRoles = roles.toSorted().join() !== rolesOf(user).toSorted().join()
-  const userId = user.id
+/** Sends a call about the account. `text`: the message after it. False: it was refused. */
+type Done = (path: string, body: object, text: string | null) => Promise<boolean>
 
-  const done = async (path: string, body: object, text: string | null): Promise<boolean> => {
-    setQuestion(null)
-    const ok = await act(() => client.auth.post(path, { userId, ...body }))
-    if (ok && text !== null) say(text)
-    await onChanged()
-    return ok
-  }
+/** `days`: how long, as a number of days; empty for good. */
+interface Ban {
+  readonly reason: string
+  readonly days: string
+}
+
+interface QuestionDialogProps {
+  readonly question: Question
+  readonly user: AccountUser
+  readonly done: Done
+  /** The reason and the time that were put in for a ban. */
+  readonly ban: Ban
+  readonly onBan: (ban: Ban) => void
+  readonly onClose: () => void
+  /** Called with a password that was just set. */
+  readonly onPassword: (password: string) => void
+}
+
+const QuestionDialog = ({ ban, done, onBan, onClose, onPassword, question, user }: QuestionDialogProps): ReactNode => {
+  const w = useMessages().users
+  const pw = useMessages().place
+  const { format } = useLocale()
+  const { days, reason } = ban
   const answers: Readonly<
     Record<Question, { readonly title: string; readonly text: string; readonly run: () => Promise<void> }>
   > = {
@@ -138,7 +137,7 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
       text: w.newPasswordText,
       run: async () => {
         const password = newPassword()
-        if (await done("/admin/set-user-password", { newPassword: password }, null)) setSecret(password)
+        if (await done("/admin/set-user-password", { newPassword: password }, null)) onPassword(password)
       }
     },
     factor: {
@@ -152,7 +151,74 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
       run: async () => void await done("/admin/remove-passkeys", {}, w.taken)
     }
   }
-  const asks = question === null ? null : answers[question]
+  const asks = answers[question]
+  return (
+    <Dialog
+      alert
+      title={asks.title}
+      text={asks.text}
+      onClose={onClose}
+      footer={
+        <>
+          <Cancel onPress={onClose} />
+          <button type="button" className="btn danger primary" onClick={() => void asks.run()}>
+            {question === "ban" ? w.ban : question === "delete" ? w.delete : pw.go}
+          </button>
+        </>
+      }
+    >
+      {question === "ban" && (
+        <>
+          <Field label={w.reason} optional>
+            {(id) => (
+              <input
+                id={id}
+                maxLength={500}
+                value={reason}
+                onChange={({ target }) => onBan({ ...ban, reason: target.value })}
+              />
+            )}
+          </Field>
+          <Field label={w.until}>
+            {(id) => (
+              <select id={id} value={days} onChange={({ target }) => onBan({ ...ban, days: target.value })}>
+                <option value="">{w.forGood}</option>
+                {dayChoices.map((count) => (
+                  <option key={count} value={count}>{w.days(count, format.count(count))}</option>
+                ))}
+              </select>
+            )}
+          </Field>
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): ReactNode => {
+  const w = useMessages().users
+  const pw = useMessages().place
+  const { format } = useLocale()
+  const { now } = useReader()
+  const act = useAct()
+  const choices = useRoles().data
+  const methods = useMethods().data
+  const [roles, setRoles] = useState(rolesOf(user))
+  const [question, setQuestion] = useState<Question | null>(null)
+  const [ban, setBan] = useState<Ban>({ reason: "", days: "" })
+  const [secret, setSecret] = useState<string | null>(null)
+  const banned = isBanned(user, now)
+  const held = last !== false
+  const changedRoles = roles.toSorted().join() !== rolesOf(user).toSorted().join()
+  const userId = user.id
+
+  const done = async (path: string, body: object, text: string | null): Promise<boolean> => {
+    setQuestion(null)
+    const ok = await act(() => client.auth.post(path, { userId, ...body }))
+    if (ok && text !== null) say(text)
+    await onChanged()
+    return ok
+  }
   return (
     <>
       <div className={style.head}>
@@ -249,46 +315,16 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
           {w.delete}
         </button>
       </div>
-      {asks !== null && (
-        <Dialog
-          alert
-          title={asks.title}
-          text={asks.text}
+      {question !== null && (
+        <QuestionDialog
+          question={question}
+          user={user}
+          done={done}
+          ban={ban}
+          onBan={setBan}
           onClose={() => setQuestion(null)}
-          footer={
-            <>
-              <Cancel onPress={() => setQuestion(null)} />
-              <button type="button" className="btn danger primary" onClick={() => void asks.run()}>
-                {question === "ban" ? w.ban : question === "delete" ? w.delete : pw.go}
-              </button>
-            </>
-          }
-        >
-          {question === "ban" && (
-            <>
-              <Field label={w.reason} optional>
-                {(id) => (
-                  <input
-                    id={id}
-                    maxLength={500}
-                    value={reason}
-                    onChange={({ target }) => setReason(target.value)}
-                  />
-                )}
-              </Field>
-              <Field label={w.until}>
-                {(id) => (
-                  <select id={id} value={days} onChange={({ target }) => setDays(target.value)}>
-                    <option value="">{w.forGood}</option>
-                    {dayChoices.map((count) => (
-                      <option key={count} value={count}>{w.days(count, format.count(count))}</option>
-                    ))}
-                  </select>
-                )}
-              </Field>
-            </>
-          )}
-        </Dialog>
+          onPassword={setSecret}
+        />
       )}
     </>
   )

@@ -4,22 +4,20 @@ import { useQueryClient } from "@tanstack/react-query"
 import { Plus, Search } from "lucide-react"
 import { type ReactNode, useDeferredValue, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { useShortcut } from "../ground/keys.ts"
+import { usePlace } from "../ground/location.ts"
+import { Missing, Problem } from "../ground/problem.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { type Column, Empty, Moment, More, type PageProps, Split, Table, Top } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { useShortcut } from "../shell/keys.ts"
-import { usePlace } from "../shell/location.ts"
-import { Missing, Problem } from "../shell/problem.tsx"
 import { type AccountUser, isBanned, isLastAdmin, pageSize, rolesOf, useAccounts, useAdmins } from "./accounts.ts"
 import { NewUser } from "./create.tsx"
 import { UserDetail } from "./detail.tsx"
-import { words } from "./words.ts"
 
 export const UsersPage = ({ part }: PageProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().users
+  const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
   const { user: me } = useApp()

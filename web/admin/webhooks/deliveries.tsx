@@ -2,23 +2,21 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { plain } from "../field/plain.ts"
 import { type Named, useNames } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
+import { usePlace } from "../ground/location.ts"
+import { Problem } from "../ground/problem.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { addressOf } from "../model/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { addressOf } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
-import { Link } from "../shell/link.tsx"
-import { usePlace } from "../shell/location.ts"
-import { Problem } from "../shell/problem.tsx"
-import { say } from "../shell/toasts.tsx"
 import { tones } from "./detail.tsx"
 import { attemptsName, deliveriesName, doVerb, idOf } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 const useRows = (resource: string, order: string) =>
   useInfiniteQuery({
@@ -62,7 +60,7 @@ interface RowsProps {
 }
 
 const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsProps): ReactNode => {
-  const pw = usePlaceWords()
+  const pw = useMessages().place
   const open = usePlace().query.get("id")
   const { data, error, fetchNextPage, hasNextPage, refetch } = useRows(resource, order)
   const records = data?.pages.flatMap(({ items }) => items.flatMap((each) => "key" in each ? [recordOf(each)] : []))
@@ -85,7 +83,7 @@ const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsPr
 }
 
 export const Deliveries = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { format } = useLocale()
   const { catalogue } = useApp()
   const act = useAct()
@@ -153,7 +151,7 @@ export const Deliveries = (): ReactNode => {
 }
 
 export const Attempts = (): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { catalogue } = useApp()
   const { format } = useLocale()
   const outcomeOf = (each: AnyRecord): ReactNode => {

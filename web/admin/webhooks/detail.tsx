@@ -1,19 +1,17 @@
 /** One subscription: its events and receiver, why it is disabled, a test with request and answer, its secret. */
 
 import { type ReactNode, useState } from "react"
-import { plain } from "../field/plain.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { setQuery } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 import { Facts, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
-import { setQuery } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import { ReplayEvents } from "./replay.tsx"
 import { doVerb, headerLines, idOf, readEvents, subscriptionsName, waitsText } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 interface Tried {
   readonly event: string
@@ -41,7 +39,7 @@ const pretty = (body: string): string => {
 }
 
 const TestResult = ({ tried }: { readonly tried: Tried }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { format } = useLocale()
   return (
     <div role="status">
@@ -70,7 +68,7 @@ interface DetailProps {
 }
 
 export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { format } = useLocale()
   const { catalogue } = useApp()
   const act = useAct()
@@ -190,7 +188,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
                   say(w.rotated)
                 }, "btn primary")
                 : button(w.delete, async () => {
-                  await resourceClient(subscriptionsName).delete([idOf(record)] as never, { etag: record.etag })
+                  await resourceClient(subscriptionsName).delete([idOf(record)], { etag: record.etag })
                   setQuery({ id: null })
                 }, "btn danger primary")}
             </>

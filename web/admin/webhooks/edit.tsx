@@ -2,14 +2,15 @@
 
 import { lazy, type ReactNode, Suspense, useId, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
-import { plain } from "../field/plain.ts"
+import { useApp } from "../ground/app.ts"
+import { setQuery } from "../ground/location.ts"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
-import { setQuery } from "../shell/location.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
 import {
   headerLines,
   idOf,
@@ -20,7 +21,6 @@ import {
   subscriptionsName,
   waitsText
 } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 const TextEditor = lazy(() => import("../filter/text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
 
@@ -31,7 +31,7 @@ interface EventsProps {
 }
 
 const Events = ({ chosen, onChange, problem }: EventsProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { catalogue } = useApp()
   const box = (name: string, label: string, covered: boolean): ReactNode => (
     <label key={name} className={style.check}>
@@ -62,6 +62,101 @@ const Events = ({ chosen, onChange, problem }: EventsProps): ReactNode => {
   )
 }
 
+/** A subscription as it is typed. */
+interface Draft {
+  readonly name: string
+  readonly events: readonly string[]
+  readonly url: string
+  readonly filter: string
+  readonly headers: string
+  readonly payload: string
+  readonly ordered: boolean
+  readonly limit: string
+  readonly waits: string
+}
+
+const draftOf = (record: AnyRecord | null): Draft => ({
+  name: plain(record?.["name"]),
+  events: readEvents(record?.["events"]),
+  url: plain(record?.["url"]),
+  filter: plain(record?.["filter"]),
+  headers: headerLines(record?.["headers"]),
+  payload: plain(record?.["payload"]) || "full",
+  ordered: record?.["ordered"] === true,
+  limit: plain(record?.["max_per_minute"]),
+  waits: waitsText(record?.["retry_steps"])
+})
+
+const dataOf = ({ events, filter, headers, limit, name, ordered, payload, url, waits }: Draft) => ({
+  name: name.trim(),
+  events: events.join(" "),
+  url: url.trim(),
+  filter: filter.trim() === "" ? null : filter.trim(),
+  headers: readHeaderLines(headers),
+  payload,
+  ordered,
+  max_per_minute: limit.trim() === "" ? null : Number(limit),
+  retry_steps: readWaits(waits)
+})
+
+interface FilterFieldProps {
+  /** The resource whose fields the filter may name. Undefined: no event is chosen. */
+  readonly target: Resource | undefined
+  readonly value: string
+  readonly problem: string | undefined
+  readonly onChange: (filter: string) => void
+}
+
+/** The filter, as a line of text or in the editor with completion. */
+const FilterField = ({ onChange, problem, target, value }: FilterFieldProps): ReactNode => {
+  const w = useMessages().webhooks
+  const [completing, setCompleting] = useState(false)
+  return completing && target !== undefined
+    ? (
+      // Escape closes a completion or the editor. It must not close the dialog, because the typed text would be lost.
+      <div role="presentation" onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}>
+        <Suspense>
+          <TextEditor
+            resource={target}
+            start={value}
+            onDone={(text) => {
+              onChange(text)
+              setCompleting(false)
+            }}
+            onCancel={() => setCompleting(false)}
+          />
+        </Suspense>
+      </div>
+    )
+    : (
+      <Field label={w.filter} optional hint={w.filterHint} problem={problem}>
+        {(id, described) => (
+          <>
+            <input
+              {...described}
+              id={id}
+              dir="ltr"
+              className="mono"
+              maxLength={10_000}
+              spellCheck={false}
+              value={value}
+              onChange={({ target }) => onChange(target.value)}
+            />
+            {target !== undefined && (
+              <button
+                type="button"
+                className="btn quiet"
+                onClick={() => setCompleting(true)}
+              >
+                {w.complete}
+              </button>
+            )}
+          </>
+        )}
+      </Field>
+    )
+}
+
 interface EditProps {
   /** The subscription. Null for a new one. */
   readonly record: AnyRecord | null
@@ -70,21 +165,14 @@ interface EditProps {
 }
 
 export const EditSubscription = ({ onClose, onSaved, record }: EditProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().webhooks
+  const pw = useMessages().place
   const act = useAct()
   const form = useId()
   const { catalogue } = useApp()
-  const [name, setName] = useState(plain(record?.["name"]))
-  const [events, setEvents] = useState(readEvents(record?.["events"]))
-  const [url, setUrl] = useState(plain(record?.["url"]))
-  const [filter, setFilter] = useState(plain(record?.["filter"]))
-  const [completing, setCompleting] = useState(false)
-  const [headers, setHeaders] = useState(headerLines(record?.["headers"]))
-  const [payload, setPayload] = useState(plain(record?.["payload"]) || "full")
-  const [ordered, setOrdered] = useState(record?.["ordered"] === true)
-  const [limit, setLimit] = useState(plain(record?.["max_per_minute"]))
-  const [waits, setWaits] = useState(waitsText(record?.["retry_steps"]))
+  const [draft, setDraft] = useState(() => draftOf(record))
+  const put = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }))
+  const { events } = draft
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map())
   const [busy, setBusy] = useState(false)
   const withEvents = [...catalogue.resources.values()].filter(({ model }) => (model.events ?? []).length > 0)
@@ -92,17 +180,7 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
 
   const save = async (): Promise<void> => {
     setBusy(true)
-    const data = {
-      name: name.trim(),
-      events: events.join(" "),
-      url: url.trim(),
-      filter: filter.trim() === "" ? null : filter.trim(),
-      headers: readHeaderLines(headers),
-      payload,
-      ordered,
-      max_per_minute: limit.trim() === "" ? null : Number(limit),
-      retry_steps: readWaits(waits)
-    }
+    const data = dataOf(draft)
     let refused = false
     const done = await act(async () => {
       try {
@@ -153,12 +231,12 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               autoFocus
               required
               maxLength={200}
-              value={name}
-              onChange={({ target }) => setName(target.value)}
+              value={draft.name}
+              onChange={({ target }) => put({ name: target.value })}
             />
           )}
         </Field>
-        <Events chosen={events} problem={problems.get("events")} onChange={setEvents} />
+        <Events chosen={events} problem={problems.get("events")} onChange={(events) => put({ events })} />
         <Field label={w.url} hint={w.urlHint} problem={problems.get("url")}>
           {(id, described) => (
             <input
@@ -168,55 +246,17 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               dir="ltr"
               required
               maxLength={2_000}
-              value={url}
-              onChange={({ target }) => setUrl(target.value)}
+              value={draft.url}
+              onChange={({ target }) => put({ url: target.value })}
             />
           )}
         </Field>
-        {completing && target !== undefined
-          ? (
-            // Escape closes a completion or the editor. It must not close the dialog, because the typed text would be lost.
-            <div role="presentation" onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}>
-              <Suspense>
-                <TextEditor
-                  resource={target}
-                  start={filter}
-                  onDone={(text) => {
-                    setFilter(text)
-                    setCompleting(false)
-                  }}
-                  onCancel={() => setCompleting(false)}
-                />
-              </Suspense>
-            </div>
-          )
-          : (
-            <Field label={w.filter} optional hint={w.filterHint} problem={problems.get("filter")}>
-              {(id, described) => (
-                <>
-                  <input
-                    {...described}
-                    id={id}
-                    dir="ltr"
-                    className="mono"
-                    maxLength={10_000}
-                    spellCheck={false}
-                    value={filter}
-                    onChange={({ target }) => setFilter(target.value)}
-                  />
-                  {target !== undefined && (
-                    <button
-                      type="button"
-                      className="btn quiet"
-                      onClick={() => setCompleting(true)}
-                    >
-                      {w.complete}
-                    </button>
-                  )}
-                </>
-              )}
-            </Field>
-          )}
+        <FilterField
+          target={target}
+          value={draft.filter}
+          problem={problems.get("filter")}
+          onChange={(filter) => put({ filter })}
+        />
         <Field label={w.headers} optional hint={w.headersHint} problem={problems.get("headers")}>
           {(id, described) => (
             <textarea
@@ -226,21 +266,21 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               className="mono"
               spellCheck={false}
               autoComplete="off"
-              value={headers}
-              onChange={({ target }) => setHeaders(target.value)}
+              value={draft.headers}
+              onChange={({ target }) => put({ headers: target.value })}
             />
           )}
         </Field>
         <Field label={w.payload}>
           {(id) => (
-            <select id={id} value={payload} onChange={({ target }) => setPayload(target.value)}>
+            <select id={id} value={draft.payload} onChange={({ target }) => put({ payload: target.value })}>
               <option value="full">{w.full}</option>
               <option value="thin">{w.thin}</option>
             </select>
           )}
         </Field>
         <label className={style.check}>
-          <input type="checkbox" checked={ordered} onChange={({ target }) => setOrdered(target.checked)} />
+          <input type="checkbox" checked={draft.ordered} onChange={({ target }) => put({ ordered: target.checked })} />
           {w.ordered}
         </label>
         <Field label={w.limit} optional hint={w.limitHint} problem={problems.get("max_per_minute")}>
@@ -251,8 +291,8 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               type="number"
               min={1}
               max={60_000}
-              value={limit}
-              onChange={({ target }) => setLimit(target.value)}
+              value={draft.limit}
+              onChange={({ target }) => put({ limit: target.value })}
             />
           )}
         </Field>
@@ -264,8 +304,8 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               dir="ltr"
               className="mono"
               maxLength={200}
-              value={waits}
-              onChange={({ target }) => setWaits(target.value)}
+              value={draft.waits}
+              onChange={({ target }) => put({ waits: target.value })}
             />
           )}
         </Field>

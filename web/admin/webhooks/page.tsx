@@ -3,24 +3,22 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Plus } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useState } from "react"
-import { plain } from "../field/plain.ts"
-import { useLocale } from "../messages/locale.tsx"
+import { useApp } from "../ground/app.ts"
+import { useShortcut } from "../ground/keys.ts"
+import { usePlace } from "../ground/location.ts"
+import { Missing, Problem } from "../ground/problem.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 import { type Column, Empty, type PageProps, Part, Sheet, Shown, Split, Table, Tabs, Top } from "../place/parts.tsx"
-import { usePlaceWords, useWords } from "../place/words.ts"
-import { useApp } from "../shell/app.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
-import { useShortcut } from "../shell/keys.ts"
-import { usePlace } from "../shell/location.ts"
-import { Missing, Problem } from "../shell/problem.tsx"
 import { Attempts, Deliveries } from "./deliveries.tsx"
 import { SubscriptionDetail } from "./detail.tsx"
 import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 const Edit = lazy(() => import("./edit.tsx").then(({ EditSubscription }) => ({ default: EditSubscription })))
 
 const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => void }): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { catalogue } = useApp()
   const open = usePlace().query.get("id")
   const queries = useQueryClient()
@@ -80,8 +78,8 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
 }
 
 export const WebhooksPage = ({ part }: PageProps): ReactNode => {
-  const w = useWords(words)
-  const pw = usePlaceWords()
+  const w = useMessages().webhooks
+  const pw = useMessages().place
   const { t } = useLocale()
   const { catalogue } = useApp()
   const queries = useQueryClient()

@@ -1,15 +1,13 @@
-/** The form that sends events of a time range again: two times in the person's own zone, and whether only those that failed. */
+/** The form that sends events of a time range again: two times in the person's own zone, and whether only failed deliveries. */
 
 import { type ReactNode, useId, useState } from "react"
-import { useLocale } from "../messages/locale.tsx"
+import { Cancel, Dialog } from "../ground/parts.tsx"
+import { say } from "../ground/toasts.tsx"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import type { AnyRecord } from "../model/client.ts"
 import { Field, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { useWords } from "../place/words.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { Cancel, Dialog } from "../shell/parts.tsx"
-import { say } from "../shell/toasts.tsx"
 import { doVerb, subscriptionsName } from "./subscriptions.ts"
-import { words } from "./words.ts"
 
 interface ReplayProps {
   readonly record: AnyRecord
@@ -20,7 +18,7 @@ interface ReplayProps {
 const instant = (local: string): string | undefined => local === "" ? undefined : new Date(local).toISOString()
 
 export const ReplayEvents = ({ onClose, record }: ReplayProps): ReactNode => {
-  const w = useWords(words)
+  const w = useMessages().webhooks
   const { format } = useLocale()
   const act = useAct()
   const form = useId()

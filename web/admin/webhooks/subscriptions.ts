@@ -1,8 +1,8 @@
 /** Subscriptions and deliveries from the extension's resources, and the code of an example receiver. */
 
-import { plain } from "../field/plain.ts"
-import type { AnyRecord } from "../shell/client.ts"
-import { client } from "../shell/client.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { client } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
 
 export { subscriptionsName } from "../place/places.ts"
 export const deliveriesName = "webhook_deliveries"
@@ -37,7 +37,7 @@ export const readHeaderLines = (text: string): { readonly [name: string]: string
 /** Seconds of a schedule, separated by spaces. Null is empty. */
 export const waitsText = (waits: unknown): string => Array.isArray(waits) ? waits.map(plain).join(" ") : ""
 
-/** Parses a schedule. Null if there is none. What is no number stays a text, which the service refuses. */
+/** Parses a schedule. Null if there is none. A part that is no number stays a text, which the service refuses. */
 export const readWaits = (text: string): ReadonlyArray<number | string> | null => {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "")
   return parts.length === 0 ? null : parts.map((part) => /^\d+$/.test(part) ? Number(part) : part)

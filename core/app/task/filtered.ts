@@ -1,0 +1,188 @@
+/**
+ * `PATCH` and `DELETE` of a collection: up to 500 records that pass a filter, in one transaction. All of them are changed or none is: each passes the pipeline
+ * of a single write, and the first that is refused is the answer. The precondition is their number. What is more, or goes on where records are refused, is
+ * `:bulk`.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { allOf } from "../../domain/filter/tree.ts"
+import type { Bindings } from "../../domain/filter/tree.ts"
+import { invalidParameter, Problem, problem } from "../../domain/problem.ts"
+import { keyed } from "../../domain/read/key.ts"
+import { type FilteredRequest, filteredRequest } from "../../domain/read/request.ts"
+import { batchSize } from "../../domain/task/task.ts"
+import type { Json, Row } from "../../domain/value/kind.ts"
+import { ofRecord } from "../../domain/write/batch.ts"
+import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
+import { readJson } from "../ground/body.ts"
+import type { Call, Reply } from "../ground/call.ts"
+import { json } from "../ground/call.ts"
+import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
+import { guardPlan, queryKey } from "../ground/guard.ts"
+import { filteredProblem, writeProblem } from "../ground/refusal.ts"
+import { clockOf, during } from "../ground/timing.ts"
+import { outOfTime, statementsOfTime } from "../write/batch.ts"
+import { Budget } from "../write/budget.ts"
+import { execute, executeAll, type Written } from "../write/execute.ts"
+import { type ExistingWrite, ownKey, ruleOf } from "../write/intent.ts"
+import { decisionTree } from "../write/judge.ts"
+import { answerWrite } from "../write/single.ts"
+import { traceOf } from "../write/transaction.ts"
+import { holding } from "./batch.ts"
+import { type BulkScope, bulkScope } from "./bulk.ts"
+
+type Op = "update" | "delete"
+
+interface Plan {
+  readonly op: Op
+  readonly request: FilteredRequest
+  readonly rest: Call["query"]
+  readonly scope: BulkScope
+  readonly data: Json
+  /** Most records that one such request changes. */
+  readonly most: number
+}
+
+const planFiltered = function*(
+  core: Core,
+  call: Call,
+  resource: string,
+  op: Op,
+  body: Uint8Array | null
+): Checks<Plan> {
+  const { request, rest } = yield* filteredRequest(call.query)
+  const match = call.header("if-match")
+  if (match !== null && match.trim() !== "*") {
+    yield* Result.fail(
+      invalidParameter("If-Match", "Records that pass a filter have no version together. Send expected_count.")
+    )
+  }
+  const data: Json = body === null ? null : yield* readJson(body)
+  const bulk = { kind: "bulk", op, filter: request.filter, except: [], data } as const
+  const scope = yield* bulkScope(core, call.access, resource, bulk, batchSize + 1)
+  return { op, request, rest, scope, data, most: Math.max(1, Math.min(batchSize, scope.page.limit - 1)) }
+}
+
+/** What an idempotency key stands for: the records and the change. */
+const requested = ({ data, op, request }: Plan): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify([op, request.filter, request.expectedCount, data]))
+
+const tooMany = (resource: string, most: number): Problem => {
+  const message = `More than ${most} records pass the filter.`
+  const hint = `Narrow it, or send POST ${resource}:bulk, which changes any number of records.`
+  return problem("invalid-parameter", message, { errors: [{ parameter: "filter", message, hint }] })
+}
+
+const countRequired = (): Problem =>
+  problem(
+    "precondition-required",
+    "Send expected_count, the number of records that pass the filter. A dry run tells it."
+  )
+
+const countFailed = (expected: number, count: number): Problem =>
+  problem("precondition-failed", `The filter finds ${count} records, and not ${expected}.`, { count })
+
+/** Locks the rows that pass, in the order of their keys, and reads them with what their rule says of them. */
+const lockedRows = Effect.fnUntraced(function*(
+  tx: RecordsTransaction,
+  call: Call,
+  { most, op, scope: { access, page } }: Plan,
+  bindings: Bindings
+): Effect.fn.Return<readonly Row[], Problem | RecordsError> {
+  const { model } = access
+  const found = yield* tx.page({ shape: { ...page, columns: model.key }, bindings })
+  if (found.length > most) return yield* Effect.fail(tooMany(call.path, most))
+  if (found.length === 0) return []
+  const where = allOf([keyed(model, found as ReadonlyArray<readonly string[]>), page.where])
+  yield* tx.lockAll({ model, where, bindings })
+  const checks = [decisionTree(access.decisions[ruleOf(op)])]
+  return yield* tx.page({ shape: { ...page, where, limit: found.length, checks }, bindings })
+})
+
+/** Writes all, or fails with the refusal of the first that is refused. */
+const writeAll = Effect.fnUntraced(function*(
+  core: Core,
+  tx: RecordsTransaction,
+  writes: readonly ExistingWrite[],
+  bindings: Bindings
+): Effect.fn.Return<readonly Written[], Problem | RecordsError> {
+  // Hooks see every write as it happens.
+  if (core.options.writeHooks.length > 0) {
+    return yield* Effect.forEach(
+      writes,
+      (write) => Effect.mapError(execute(core, tx, write, bindings), ofRecord(write.key))
+    )
+  }
+  const { refused, written } = yield* executeAll(core, tx, writes, bindings)
+  for (const [at, refusal] of refused) return yield* Effect.fail(ofRecord(writes[at]!.key)(refusal))
+  return written
+})
+
+/** `PATCH` and `DELETE /{resource}?filter=…`: 200 with how many records passed, and how many of them were changed. */
+export const changeFiltered = (
+  core: Core,
+  call: Call,
+  resource: string,
+  op: Op,
+  body: Uint8Array | null
+): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) => during(fiber, "filtered.plan", () => Result.gen(() => planFiltered(core, call, resource, op, body))),
+    Effect.fnUntraced(function*(plan, fiber) {
+      const { request: { expectedCount }, rest, scope } = plan
+      const { access, filter, page } = scope
+      const at = bindingsAt(clockOf(fiber), call.caller)
+      yield* guardPlan(core, access, queryKey(core, access, "filtered", plan.request.filter), {
+        shape: page,
+        bindings: at
+      }, filter)
+      const refused = (error: RecordsError) =>
+        patternReasons.has(error.reason._tag) ? filteredProblem(filter)(error) : writeProblem(access, op)(error)
+      const run = Effect.fnUntraced(function*(
+        tx: RecordsTransaction,
+        bindings: Bindings,
+        rehearses: boolean
+      ): Effect.fn.Return<
+        { readonly reply: Reply; readonly written: ReturnType<typeof traceOf>[] },
+        Problem | RecordsError
+      > {
+        if (expectedCount === null && !rehearses) return yield* Effect.fail(countRequired())
+        const rows = yield* lockedRows(tx, call, plan, bindings)
+        const count = rows.length
+        if (expectedCount !== null && count !== expectedCount) {
+          return yield* Effect.fail(countFailed(expectedCount, count))
+        }
+        const budget = new Budget(core.options)
+        for (const row of rows) yield* Effect.fromResult(budget.spend([...row, ...row]))
+        const writes = rows.map((row): ExistingWrite => ({
+          ...scope.write(row) as ExistingWrite,
+          key: ownKey(access.model, row),
+          precondition: "*"
+        }))
+        const written = yield* writeAll(core, holding(tx, access.model, rows), writes, bindings)
+        const changed = written.filter((each) => each.changed).length
+        return { reply: json(200, JSON.stringify({ count, changed })), written: written.map(traceOf) }
+      })
+      return yield* answerWrite<never>(
+        fiber,
+        core,
+        { ...call, query: rest },
+        requested(plan),
+        (tx, bindings, rehearses) =>
+          Effect.timeoutOrElse(run(tx, bindings, rehearses), {
+            duration: statementsOfTime * core.options.statementTimeoutMs,
+            orElse: () => Effect.fail(outOfTime())
+          }),
+        false,
+        refused
+      )
+    })
+  )
+
+/** Failures that the caller's own filter is to blame for. */
+const patternReasons: ReadonlySet<RecordsError["reason"]["_tag"]> = new Set([
+  "Unsupported",
+  "BadPattern",
+  "SlowPattern"
+])

@@ -1,0 +1,114 @@
+/** Keys and the mouse in a grid, as far as the caller does not handle them. */
+
+import type { KeyboardEvent, MouseEvent } from "react"
+import type { Column } from "./columns.ts"
+import { type Bounds, clamp, type Place, placeOf, pressed } from "./place.ts"
+import type { Drawing } from "./row.tsx"
+
+/** The rows of a grid, and what its caller does with events. */
+export interface Handled<Row> {
+  readonly rows: number
+  readonly rowAt: (index: number) => Row | undefined
+  /** In display order, pinned ones first. */
+  readonly columns: readonly Column[]
+  readonly editing?: Place | null
+  readonly onOpen?: (row: Row, index: number, event: MouseEvent | KeyboardEvent) => void
+  /** Handles a key on a cell. True if it is handled; otherwise the grid moves the focus. */
+  readonly onKey?: (event: KeyboardEvent, place: Place, row: Row | undefined) => boolean
+  readonly onCellDoubleClick?: (row: Row, column: Column, place: Place) => void
+  readonly onCellContext?: (row: Row, column: Column, place: Place, event: MouseEvent) => void
+}
+
+interface GridState {
+  readonly active: Place
+  readonly bounds: Bounds
+  /** Rows of a page. */
+  readonly page: () => number
+  /** Moves the focus and scrolls to it. */
+  readonly move: (place: Partial<Place>) => void
+  /** Puts the focus to where it is seen already. */
+  readonly put: (place: Place) => void
+}
+
+export const eventsOf = <Row extends object>(
+  props: Handled<Row> & Pick<Drawing<Row>, "card" | "tick">,
+  state: GridState
+) => {
+  const { columns, editing = null, rowAt, rows, tick } = props
+  const { active, bounds, move, page, put } = state
+
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
+    if (event.target instanceof HTMLElement && editing !== null && event.target.closest("[data-editing]") !== null) {
+      return
+    }
+    const row = active.row >= 0 ? rowAt(active.row) : undefined
+    if (props.onKey?.(event, active, row) === true) {
+      event.preventDefault()
+      event.stopPropagation()
+      return
+    }
+    if (event.altKey) return
+    const forward = getComputedStyle(event.currentTarget).direction === "rtl" ? -1 : 1
+    const next = pressed(event, active, bounds, page(), forward)
+    if (next !== null) {
+      event.preventDefault()
+      const before = active.row
+      move(next)
+      if (event.shiftKey && tick !== undefined && next.row !== undefined && before >= 0) {
+        const target = clamp(next.row, 0, rows - 1)
+        const to = rowAt(target)
+        if (to !== undefined) tick.onToggle(to, target, true)
+      }
+      return
+    }
+    if (row === undefined) return
+    if (event.key === " " && tick !== undefined) {
+      event.preventDefault()
+      tick.onToggle(row, active.row, event.shiftKey)
+    } else if (event.key === "Enter") {
+      event.preventDefault()
+      props.onOpen?.(row, active.row, event)
+    }
+  }
+
+  const onMouseDown = (event: MouseEvent): void => {
+    const place = placeOf(event.target)
+    if (place === null || (event.target as HTMLElement).closest("[data-editing]") !== null) return
+    // A click with Shift selects rows and no text.
+    if (event.shiftKey) event.preventDefault()
+    put(place)
+  }
+
+  const onClick = (event: MouseEvent): void => {
+    const place = placeOf(event.target)
+    if (place === null) return
+    const row = rowAt(place.row)
+    if (row === undefined) return
+    if (place.column === -1 || event.shiftKey || event.ctrlKey || event.metaKey) {
+      if ((event.target as HTMLElement).closest("a") !== null && place.column !== -1) return
+      tick?.onToggle(row, place.row, event.shiftKey)
+      return
+    }
+    if (props.card !== undefined) props.onOpen?.(row, place.row, event)
+  }
+
+  /** The row and the column of an event. */
+  const cellOf = (event: MouseEvent) => {
+    const place = placeOf(event.target)
+    return place === null ? null : { place, row: rowAt(place.row), column: columns[Math.max(0, place.column)] }
+  }
+  return {
+    onKeyDown,
+    onMouseDown,
+    onClick,
+    onDoubleClick: (event: MouseEvent): void => {
+      const at = cellOf(event)
+      if (at?.row === undefined || at.column === undefined || at.place.column < 0) return
+      props.onCellDoubleClick?.(at.row, at.column, at.place)
+    },
+    onContextMenu: (event: MouseEvent): void => {
+      const at = cellOf(event)
+      if (at?.row !== undefined && at.column !== undefined) props.onCellContext?.(at.row, at.column, at.place, event)
+    }
+  }
+}

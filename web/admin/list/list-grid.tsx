@@ -1,0 +1,224 @@
+/** The grid of a list: what its cells show, what its keys do, and how a row is opened. */
+
+import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useState } from "react"
+import { fileName, fileOf } from "../field/file.tsx"
+import { textOf } from "../field/text.ts"
+import { useReader, Value } from "../field/value.tsx"
+import type { Column } from "../grid/columns.ts"
+import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
+import { currentPlace, go, remember, usePlace } from "../ground/location.ts"
+import { copyText } from "../ground/problem.tsx"
+import type { LiveMarks } from "../live/marks.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { isolated, plain, short } from "../model/plain.ts"
+import { Card } from "./card.tsx"
+import { ColumnHead } from "./column-head.tsx"
+import type { CellEditing } from "./edit.tsx"
+import type { Reorder } from "./reorder.tsx"
+import type { Rows } from "./rows.ts"
+import { rowKey, type Selecting } from "./selecting.ts"
+import type { ListView } from "./view.ts"
+
+const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
+const CellEditor = lazy(loadEditor)
+
+const rowHeights: Readonly<Record<string, number>> = { normal: 34, comfortable: 40, compact: 28 }
+
+const useRowHeight = (narrow: boolean): number => {
+  const [height, setHeight] = useState(34)
+  useEffect(() => {
+    const read = (): void => setHeight(rowHeights[document.documentElement.dataset["density"] ?? "normal"] ?? 34)
+    read()
+    const observer = new MutationObserver(read)
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-density"] })
+    return () => observer.disconnect()
+  }, [])
+  return narrow ? 64 : height
+}
+
+/** Loads the code for editing after the rows, so that editing works without a connection. */
+const usePreparedEditing = (loading: boolean): void =>
+  useEffect(() => {
+    if (loading) return
+    Promise.all([loadEditor(), import("../field/input.tsx")]).then(
+      ([, { prepareInputs }]) => prepareInputs(),
+      () => undefined
+    )
+  }, [loading])
+
+/** The text of a cell as it is stored: the cell shows it in the reader's format, and a long one in part. */
+const copiedCell = (value: unknown): string => {
+  const files = (Array.isArray(value) ? value : [value]).map(fileOf)
+  return files.length === 0 || files.includes(null) ? plain(value) : files.map((file) => fileName(file!)).join(", ")
+}
+
+/** The cell and the row that a list begins with. */
+export type Begin = Place & { readonly top: number; readonly focus: boolean }
+
+interface ListGridProps {
+  readonly resource: Resource
+  readonly view: ListView
+  readonly rows: Rows
+  readonly total: number
+  readonly selecting: Selecting
+  readonly editing: CellEditing
+  readonly reorder: Reorder
+  /** The changes of others. `turn` increases with each. */
+  readonly live: { readonly turn: number; readonly marks: LiveMarks }
+  readonly narrow: boolean
+  readonly begin: Begin
+  readonly handle: RefObject<GridHandle | null>
+  readonly onSeen: (first: number, last: number) => void
+}
+
+/** Opens the record of a row, here or in a tab of its own. */
+const useOpen = ({ handle, resource, total }: ListGridProps) => {
+  const { query } = usePlace()
+  return (
+    record: AnyRecord,
+    index: number,
+    event?: { readonly metaKey?: boolean; readonly ctrlKey?: boolean }
+  ): void => {
+    const text = keyOf(resource, record)
+    if (text === null) return
+    remember({ row: index, column: handle.current?.place().column ?? 0, top: handle.current?.seen()[0] ?? 0 })
+    if (event?.metaKey === true || event?.ctrlKey === true) {
+      window.open(addressOf(resource, text), "_blank", "noreferrer")
+      return
+    }
+    go(addressOf(resource, text), {
+      memory: { list: `${currentPlace().path}?${query.toString()}`, position: index, total }
+    })
+  }
+}
+
+/** Handles a key on a cell. True if it is handled. */
+const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
+  const { t } = useLocale()
+  return (event: React.KeyboardEvent, at: Place, record: AnyRecord | undefined): boolean => {
+    if (reorder.onKey(event, at)) return true
+    if (record === undefined || at.row < 0) return false
+    const wide = event.ctrlKey || event.metaKey
+    const column = view.columns[at.column]
+    if (wide && event.key === "a") return selecting.all(), true
+    const marked = (window.getSelection()?.toString() ?? "") !== ""
+    if (wide && event.key === "c" && column !== undefined && !marked && !selecting.some) {
+      copyText(copiedCell(record[column.id]), t)
+      return true
+    }
+    if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
+    if (
+      column !== undefined && event.key.length === 1 && !wide && !event.altKey && !/^[ ejknf/?gx]$/i.test(event.key)
+    ) {
+      return editing.begin(record, at, event.key)
+    }
+    return false
+  }
+}
+
+/** The text beside the scrollbar's thumb: the row, and its value in the field that the list is sorted by. */
+const usePlaceLabel = ({ resource, rows, view }: ListGridProps) => {
+  const { format, t } = useLocale()
+  const reader = useReader()
+  const [first] = view.order
+  return (index: number): string => {
+    const record = rows.rowAt(index)
+    const sort = first === undefined ? undefined : resource.fields.get(first.field)
+    const value = record === undefined || sort === undefined ? "" : textOf(resource, sort, record[sort.name], reader)
+    const row = t.list.row(format.count(index + 1))
+    return value === "" ? row : `${row} · ${isolated(short(value, 60))}`
+  }
+}
+
+const SelectAll = ({ selecting, total }: { readonly selecting: Selecting; readonly total: number }): ReactNode => {
+  const { t } = useLocale()
+  const { selection, some } = selecting
+  return (
+    <input
+      type="checkbox"
+      aria-label={t.list.selectAll}
+      checked={some}
+      ref={(box) => {
+        if (box !== null) box.indeterminate = selection.of === "some" && some && selection.keys.size < total
+      }}
+      onChange={() => some ? selecting.clear() : selecting.all()}
+    />
+  )
+}
+
+export const ListGrid = (props: ListGridProps): ReactNode => {
+  const { begin, editing, handle, live, narrow, reorder, resource, rows, selecting, total, view } = props
+  const { t } = useLocale()
+  const rowHeight = useRowHeight(narrow)
+  const [menu, setMenu] = useState<string | null>(null)
+  const open = useOpen(props)
+  const onKey = useKeys(props)
+  const placeLabel = usePlaceLabel(props)
+  usePreparedEditing(rows.loading)
+  const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
+  const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
+    const field = resource.fields.get(column.id)!
+    return <Value resource={resource} field={field} value={record[column.id]} record={record} />
+  }, [resource])
+  return (
+    <Grid<AnyRecord>
+      label={resource.view.label.plural}
+      rows={total}
+      rowAt={reorder.rowAt}
+      keyOf={key}
+      columns={view.columns}
+      rowHeight={rowHeight}
+      headHeight={narrow ? 0 : 32}
+      tail={selecting.some ? 60 : narrow ? 88 : 0}
+      version={reorder.version + live.turn}
+      cell={renderCell}
+      head={(column, at, tabIndex) => (
+        <ColumnHead
+          resource={resource}
+          view={view}
+          column={column}
+          at={at}
+          tabIndex={tabIndex}
+          open={menu === column.id}
+          onOpen={(now) => setMenu(now ? column.id : null)}
+        />
+      )}
+      sorted={(column) => {
+        const by = view.order.find(({ field }) => field === column.id)
+        if (!resource.fields.get(column.id)!.sortable) return undefined
+        return by === undefined ? "none" : by.descending ? "descending" : "ascending"
+      }}
+      {...(narrow ? {} : {
+        tick: {
+          label: t.list.select,
+          has: selecting.has,
+          onToggle: selecting.toggle,
+          all: <SelectAll selecting={selecting} total={total} />
+        }
+      })}
+      editing={editing.place}
+      editor={(record, column) => <CellEditor editing={editing} resource={resource} record={record} column={column} />}
+      marks={(record) => ({
+        deleted: (view.deleted && record["deleted_at"] != null) || live.marks.get(key(record)) === "gone",
+        fresh: live.marks.get(key(record)) === "changed",
+        saving: editing.isSaving(key(record))
+      })}
+      {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}
+      want={rows.want}
+      placeLabel={placeLabel}
+      onSeen={props.onSeen}
+      onWidth={(column, width) =>
+        view.setChoices(view.choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
+      onOpen={open}
+      onKey={onKey}
+      onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || open(record, at.row))}
+      initial={begin}
+      handle={handle}
+      {...(narrow
+        ? { card: (record: AnyRecord) => <Card resource={resource} record={record} columns={view.columns} /> }
+        : {})}
+    />
+  )
+}

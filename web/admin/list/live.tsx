@@ -1,0 +1,227 @@
+/**
+ * Shows changes by others in a list. Changed rows are read again and marked, deleted ones are struck through, and new ones are counted above the list. No
+ * row moves. The list is read again when the user asks for it.
+ */
+
+import { ArrowUp } from "lucide-react"
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
+import { Condition } from "../../client/index.ts"
+import type { GridHandle } from "../grid/grid.tsx"
+import { follow } from "../live/follow.ts"
+import { type LiveMarks, markerOf, type OnMarks } from "../live/marks.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { isMissing } from "../model/outcome.ts"
+import style from "./live.module.css"
+import { type Rows, type RowsQuery } from "./rows.ts"
+
+/** Milliseconds for which changes are collected, and the most changes that are handled one by one. */
+const collectMs = 300
+const mostKeys = 200
+/** Rows above and below the visible ones that are read again at once. */
+const margin = 20
+
+interface LiveListProps {
+  readonly resource: Resource
+  readonly rows: Rows
+  readonly query: RowsQuery
+  readonly handle: RefObject<GridHandle | null>
+  readonly marks: LiveMarks
+  readonly onMarks: OnMarks
+}
+
+/** The key field to filter by. Null for composite keys and keys that are not filterable: their records are read one by one. */
+const searchedBy = ({ fields, model }: Resource): string | null => {
+  const [name, ...more] = model.primaryKey
+  return name !== undefined && more.length === 0 && fields.get(name)?.filterable === true ? name : null
+}
+
+const listed = async (
+  resource: Resource,
+  key: string,
+  keys: readonly string[],
+  query: RowsQuery,
+  fields: readonly string[]
+): Promise<ReadonlyMap<string, AnyRecord>> => {
+  const wanted = String(new Condition(key).in(keys.map((each) => keyPartsOf(each)[0])))
+  const { items } = await resourceClient(resource.name).list({
+    filter: query.filter === "" ? wanted : `(${query.filter}) AND ${wanted}`,
+    fields,
+    page_size: keys.length,
+    ...(query.expand.length === 0 || fields.length < query.fields.length ? {} : { expand: query.expand }),
+    ...(query.deleted ? { show_deleted: true } : {})
+  })
+  return new Map(items.map((item) => [keyOf(resource, item) ?? "", item]))
+}
+
+/** The current records by key. Null: the caller no longer sees the record. Absent: it was not read, or the read failed. */
+const readAgain = async (
+  resource: Resource,
+  keys: readonly string[],
+  query: RowsQuery
+): Promise<ReadonlyMap<string, AnyRecord | null>> => {
+  const key = searchedBy(resource)
+  if (key !== null) {
+    // A row that no longer matches the filter stays visible, with its current values.
+    const now = await listed(resource, key, keys, { ...query, filter: "" }, query.fields)
+    return new Map(keys.map((each) => [each, now.get(each) ?? null]))
+  }
+  const found = await Promise.allSettled(
+    keys.slice(0, margin).map((each) =>
+      resourceClient(resource.name).get(keyPartsOf(each), { fields: query.fields, expand: query.expand })
+    )
+  )
+  const now = new Map<string, AnyRecord | null>()
+  for (const [at, each] of found.entries()) {
+    if (each.status === "fulfilled") now.set(keys[at]!, each.value)
+    else if (isMissing(each.reason)) now.set(keys[at]!, null)
+  }
+  return now
+}
+
+const unchanged = (before: AnyRecord | undefined, after: AnyRecord): boolean => before?.etag === after.etag
+
+export const LiveList = (props: LiveListProps): ReactNode => {
+  const { handle, marks, query, resource, rows } = props
+  const { format, t } = useLocale()
+  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
+  const [other, setOther] = useState(false)
+  const latest = useRef(props)
+  useEffect(() => {
+    latest.current = props
+  })
+  const asked = JSON.stringify(query)
+
+  useEffect(() => {
+    setFresh(new Set())
+    setOther(false)
+    const pending = new Map<string, string>()
+    const timers = new Set<ReturnType<typeof setTimeout>>()
+    let missed = false
+    let over = false
+    let working = false
+
+    const mark = markerOf(timers, (make) => latest.current.onMarks(make))
+
+    /** Reads visible rows again. Other rows are dropped, and read again when they become visible. */
+    const renew = async (
+      keys: readonly string[],
+      own: Rows,
+      [first, last]: readonly [number, number]
+    ): Promise<void> => {
+      const seen = keys.filter((key) => {
+        const at = own.indexOf(key)
+        const near = at >= first - margin && at <= last + margin
+        return near || !own.forget(key)
+      })
+      if (seen.length === 0) return
+      const now = await readAgain(resource, seen, query)
+      if (over) return
+      const changed: string[] = []
+      const gone: string[] = []
+      for (const key of seen) {
+        const after = now.get(key)
+        if (after === undefined) continue
+        if (after === null) gone.push(key)
+        else if (!unchanged(own.rowAt(own.indexOf(key)), after)) {
+          own.replace(key, after)
+          changed.push(key)
+        }
+      }
+      mark(changed, "changed")
+      mark(gone, "gone")
+    }
+
+    /** Counts the records that match the list's filter. */
+    const count = async (created: readonly string[], keys: readonly string[]): Promise<void> => {
+      if (query.filter === "") {
+        if (created.length > 0) setFresh((before) => new Set([...before, ...created]))
+        return
+      }
+      const key = searchedBy(resource)
+      if (key === null) {
+        if (created.length > 0) setOther(true)
+        return
+      }
+      if (keys.length === 0) return
+      const found = await listed(resource, key, keys, query, resource.model.primaryKey)
+      if (!over && found.size > 0) setFresh((before) => new Set([...before, ...found.keys()]))
+    }
+
+    const work = async (): Promise<void> => {
+      const { handle, rows: own } = latest.current
+      const seen = handle.current?.seen() ?? [0, 0]
+      if (missed && searchedBy(resource) !== null) {
+        for (let at = seen[0]; at <= seen[1]; at++) {
+          const record = own.rowAt(at)
+          const key = record === undefined ? null : keyOf(resource, record)
+          if (key !== null && !pending.has(key)) pending.set(key, "update")
+        }
+      }
+      missed = false
+      const changed = [...pending]
+      pending.clear()
+      if (changed.length > mostKeys) {
+        // After so many changes, the whole list has to be read again.
+        setOther(true)
+        return
+      }
+      const kept = changed.filter(([key]) => own.indexOf(key) >= 0)
+      const others = changed.filter(([key]) => own.indexOf(key) < 0)
+      const removed = changed.flatMap(([key, operation]) => operation === "delete" ? [key] : [])
+      setFresh((before) =>
+        removed.some((key) => before.has(key)) ? new Set([...before].filter((key) => !removed.includes(key))) : before
+      )
+      await renew(kept.map(([key]) => key), own, seen)
+      const arrived = others.filter(([, operation]) => operation !== "delete")
+      await count(
+        arrived.flatMap(([key, operation]) => operation === "create" || operation === "undelete" ? [key] : []),
+        arrived.map(([key]) => key)
+      )
+    }
+
+    const soon = (): void => {
+      if (working || over) return
+      working = true
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        // After a failure, the shown rows stay. The next change tries again.
+        work().catch(() => undefined).finally(() => {
+          working = false
+          if (pending.size > 0 || missed) soon()
+        })
+      }, collectMs)
+      timers.add(timer)
+    }
+
+    const end = follow(resource, (event) => {
+      if (event.of === "missed") missed = true
+      else pending.set(event.key, event.operation)
+      soon()
+    })
+    return () => {
+      over = true
+      end()
+      for (const timer of timers) clearTimeout(timer)
+      latest.current.onMarks((before) => before.size === 0 ? before : new Map())
+    }
+  }, [resource, asked])
+
+  if (fresh.size === 0 && !other) return <div className={style.place} role="status" />
+  const show = (): void => {
+    setFresh(new Set())
+    setOther(false)
+    if (marks.size > 0) props.onMarks(() => new Map())
+    rows.reload()
+    handle.current?.scrollTo(0)
+  }
+  return (
+    <div className={style.place} role="status">
+      <button type="button" className={`btn primary ${style.fresh}`} onClick={show}>
+        <ArrowUp className="icon" aria-hidden="true" />
+        {other ? t.live.other : t.live.fresh(fresh.size, format.count(fresh.size))}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+/** The user's settings in this browser: theme, density, language, start page, width of the sidebar. They are kept in local storage and shared by all tabs. */
+
+import { useSyncExternalStore } from "react"
+import { prefix } from "../config.ts"
+
+export interface Preferences {
+  readonly theme: "system" | "light" | "dark"
+  readonly density: "normal" | "comfortable" | "compact"
+  /** A language tag, or `auto` for the browser's language. */
+  readonly language: string
+  /** The address that `/` leads to. Empty: the first entry of the sidebar. */
+  readonly start: string
+  readonly sidebar: "open" | "closed"
+}
+
+const usual: Preferences = { theme: "system", density: "normal", language: "auto", start: "", sidebar: "open" }
+const key = `admin${prefix}:preferences`
+
+const read = (): Preferences => {
+  try {
+    return { ...usual, ...JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Preferences> }
+  } catch {
+    // Without storage, or with invalid data in it, the defaults apply.
+    return usual
+  }
+}
+
+let current = read()
+const listeners = new Set<() => void>()
+
+const apply = (): void => {
+  const { dataset } = document.documentElement
+  if (current.theme === "system") delete dataset["theme"]
+  else dataset["theme"] = current.theme
+  dataset["density"] = current.density
+}
+apply()
+
+const changed = (): void => {
+  apply()
+  for (const listener of listeners) listener()
+}
+
+addEventListener("storage", (event) => {
+  if (event.key !== key) return
+  current = read()
+  changed()
+})
+
+export const currentPreferences = (): Preferences => current
+
+export const setPreferences = (values: Partial<Preferences>): void => {
+  current = { ...current, ...values }
+  try {
+    localStorage.setItem(key, JSON.stringify(current))
+  } catch {
+    // Without storage, the choice lasts until the page is closed.
+  }
+  changed()
+}
+
+const subscribe = (listener: () => void): () => void => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, currentPreferences)

@@ -1,0 +1,148 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import type { MetaDocument, MetaField } from "../../client/index.ts"
+import { catalogueOf } from "./catalogue.ts"
+import {
+  checkSimple,
+  printConditions,
+  readConditions,
+  type Simple,
+  simpleOf,
+  textOfSimple,
+  withCondition
+} from "./conditions.ts"
+
+const field = (name: string, kind: string, more: object = {}) => ({
+  name,
+  kind,
+  optional: false,
+  readOnly: false,
+  writable: { create: true, update: true },
+  filterable: true,
+  sortable: true,
+  searched: false,
+  sensitive: false,
+  ...more
+} as unknown as MetaField)
+
+const catalogue = catalogueOf({
+  user: { id: "u", roles: ["admin"], tenant: null },
+  models: [{
+    name: "orders",
+    primaryKey: ["id"],
+    fields: [
+      field("id", "integer", { bits: 64 }),
+      field("status", "enum", { values: ["draft", "paid", "shipped"] }),
+      field("total", "decimal", { precision: 12, scale: 2 }),
+      field("note", "text", { optional: true, searched: true }),
+      field("created_at", "timestamp", { alias: "created" }),
+      field("due_on", "date", { optional: true }),
+      field("open", "boolean"),
+      field("customer_id", "integer", { optional: true, relation: "customers" }),
+      field("scan", "file", { optional: true, filterable: false }),
+      field("photos", "files", { optional: true, filterable: false })
+    ],
+    relations: [
+      { name: "customer", resource: "customers", many: false, field: "customer_id", targetField: "id" },
+      { name: "lost", resource: "nowhere", many: false, field: "customer_id", targetField: "id" }
+    ],
+    softDelete: false,
+    tenantScoped: false,
+    owner: null,
+    version: null
+  }, {
+    name: "customers",
+    primaryKey: ["id"],
+    fields: [field("id", "integer", { bits: 64 }), field("country", "country")],
+    relations: [{ name: "orders", resource: "orders", many: true, field: "id", targetField: "customer_id" }],
+    softDelete: false,
+    tenantScoped: false,
+    owner: null,
+    version: null
+  }],
+  views: {},
+  transfers: {},
+  permissions: {},
+  userMenu: [],
+  pages: [],
+  sources: []
+} as unknown as MetaDocument)
+const orders = catalogue.resources.get("orders")!
+
+const read = (text: string) => Result.getOrThrow(readConditions(text, orders))
+
+describe("conditions of a filter", () => {
+  it("go through the relations that the service names, as text", () => {
+    const text = "customer.country = \"DE\" AND has(customer, \"count(orders) > 3\") AND status = \"paid\""
+    const conditions = read(text)
+    expect(printConditions(conditions.map((each) => each.text))).toBe(text)
+    expect(conditions.map(({ simple }) => simple?.field ?? null)).toEqual([null, null, "status"])
+    const refused = readConditions("lost.id = 1", orders)
+    expect(Result.isFailure(refused) && refused.failure[0]!.hint).toBe("The relations here: customer.")
+  })
+
+  it.each<readonly [string, readonly (Simple | null)[]]>([
+    ["", []],
+    ["status = paid", [{ field: "status", is: "is", values: ["paid"] }]],
+    ["status = draft OR status = paid", [{ field: "status", is: "oneOf", values: ["draft", "paid"] }]],
+    ["in(status, paid, shipped) AND total >= 100", [
+      { field: "status", is: "oneOf", values: ["paid", "shipped"] },
+      { field: "total", is: "atLeast", values: ["100.00"] }
+    ]],
+    ["NOT status = paid", [{ field: "status", is: "isNot", values: ["paid"] }]],
+    ["created > now() - 30d", [{ field: "created_at", is: "inLast", values: ["30d"] }]],
+    ["created_at > now() - 36h", [{ field: "created_at", is: "inLast", values: ["36h"] }]],
+    ["note:* due_on = null", [{ field: "note", is: "notEmpty", values: [] }, {
+      field: "due_on",
+      is: "empty",
+      values: []
+    }]],
+    ["tara", [{ field: "", is: "search", values: ["tara"] }]],
+    ["note:\"a \\\"b\\\" *\"", [{ field: "note", is: "contains", values: ["a \"b\" *"] }]],
+    ["status = paid OR total > 5", [null]],
+    ["regex(note, 'a.c')", [null]]
+  ])("are read from %j", (text, simple) => {
+    const conditions = read(text)
+    expect(conditions.map((each) => each.simple)).toEqual(simple)
+    // The text of all of them is the same filter.
+    expect(read(printConditions(conditions.map((each) => each.text))).map((each) => each.simple)).toEqual(simple)
+  })
+
+  it.each<Simple>([
+    { field: "status", is: "noneOf", values: ["draft", "paid"] },
+    { field: "total", is: "under", values: ["9999999999.01"] },
+    { field: "note", is: "is", values: ["100 % * \"x\" \\ y"] },
+    { field: "note", is: "contains", values: ["line\nbreak AND (x"] },
+    { field: "due_on", is: "atMost", values: ["2026-02-28"] },
+    { field: "open", is: "is", values: ["true"] },
+    { field: "", is: "search", values: ["two words"] },
+    { field: "created_at", is: "inLast", values: ["7d"] }
+  ])("come back as they were written: %j", (simple) => {
+    const text = textOfSimple(simple, orders)!
+    expect(read(text).map((each) => each.simple)).toEqual([simple])
+  })
+
+  it("are refused with the service's own words where a value does not fit", () => {
+    const refused = checkSimple({ field: "total", is: "atLeast", values: ["a lot"] }, orders)!
+    expect(Result.isFailure(refused) && refused.failure).toContain("total")
+    expect(checkSimple({ field: "total", is: "atLeast", values: [] }, orders)).toBeNull()
+    expect(Result.isFailure(readConditions("nothing = 1", orders))).toBe(true)
+  })
+
+  it.each(["scan = \"a\"", "photos = \"a\"", "scan:*"])("refuse files, as the service does: %s", (text) => {
+    const read = readConditions(text, orders)
+    expect(Result.isFailure(read) && read.failure.map(({ code }) => code)).toEqual(["not-filterable"])
+  })
+
+  it("take the place of one of the same field and operator", () => {
+    const simple: Simple = { field: "status", is: "is", values: ["shipped"] }
+    expect(withCondition("status = paid AND total > 5", simple, orders)).toBe("total > 5.00 AND status = \"shipped\"")
+    expect(withCondition("", simple, orders)).toBe("status = \"shipped\"")
+  })
+
+  it("that are more than one thing are not taken apart", () => {
+    const [condition] = read("status = paid OR (total > 5 AND open = true)")
+    expect(simpleOf(condition!.tree)).toBeNull()
+    expect(read(`${condition!.text} AND open = true`)).toHaveLength(2)
+  })
+})

@@ -1,0 +1,323 @@
+/**
+ * A filter as a list of conditions joined by AND, each with a field, an operator and values. Chips and text share one syntax tree. The service's own
+ * parser and printer are used for both, so they express the same. Pure.
+ */
+
+import * as Result from "effect/Result"
+import { printFilter } from "../../../core/domain/filter/print.ts"
+import {
+  type FilterError,
+  type FilterScope,
+  readFilter,
+  type Relations,
+  type Step
+} from "../../../core/domain/filter/read.ts"
+import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../../core/domain/model/model.ts"
+import type { Shape } from "../../../core/domain/value/kind.ts"
+import type { MetaField } from "../../client/index.ts"
+import type { Resource } from "./catalogue.ts"
+
+/** The operators that people choose from. */
+export type Operator =
+  | "oneOf"
+  | "noneOf"
+  | "is"
+  | "isNot"
+  | "contains"
+  | "atLeast"
+  | "atMost"
+  | "over"
+  | "under"
+  | "inLast"
+  | "empty"
+  | "notEmpty"
+  | "search"
+
+/** A condition that can be edited in parts. `values` are exact texts. `inLast` has one, such as `30d`. */
+export interface Simple {
+  /** Empty for a search. */
+  readonly field: string
+  readonly is: Operator
+  readonly values: readonly string[]
+}
+
+/** One condition of a filter: its text, and its parts if it is a simple one. */
+export interface Condition {
+  readonly text: string
+  readonly tree: FilterTree
+  readonly simple: Simple | null
+}
+
+/** The values of a field. Files are texts, and several are a list of them. */
+const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+  switch (kind) {
+    case "integer":
+      return { kind, bits }
+    case "text":
+      return { kind, max: max ?? null }
+    case "decimal":
+      return { kind, precision: precision ?? null, scale: scale ?? null }
+    case "enum":
+      return { kind, values }
+    case "file":
+      return { kind: "text", max: max ?? null }
+    case "files":
+      return { kind: "list", of: "text", max: max ?? null }
+    default:
+      return { kind }
+  }
+}
+
+/** A field as the language of filters knows it. */
+const fieldOf = (field: MetaField, index: number): Field => ({
+  ...shapeOf(field),
+  name: field.name,
+  column: field.name,
+  index,
+  relation: field.relation ?? null,
+  optional: field.optional,
+  readOnly: field.readOnly,
+  unique: false,
+  filterable: field.filterable,
+  sortable: field.sortable,
+  searched: field.searched,
+  sensitive: field.sensitive,
+  alias: field.alias ?? null,
+  default: null,
+  stamped: false,
+  system: false,
+  label: null,
+  help: null,
+  multiline: null,
+  file: null
+})
+
+const scopes = new WeakMap<Resource, FilterScope>()
+
+/** The relations that a filter may go through. Which records they lead to is the service's business: here they are only named. */
+const relationsOf = (resource: Resource): Relations => {
+  const steps = new Map<string, Step | null>()
+  const step = (name: string): Step | null => {
+    const known = steps.get(name)
+    if (known !== undefined) return known
+    const relation = resource.model.relations.find((each) => each.name === name)
+    const target = resource.target(name)
+    const from = relation === undefined ? undefined : scopeOf(resource).names.get(relation.field)
+    const scope = target === undefined ? undefined : scopeOf(target)
+    const to = relation === undefined ? undefined : scope?.names.get(relation.targetField)
+    const found = relation === undefined || from === undefined || scope === undefined || to === undefined ? null : {
+      way: {
+        relation: { name, target: relation.resource, many: relation.many, from, to: relation.targetField },
+        model: { name: relation.resource } as Model,
+        to,
+        rows: always
+      },
+      scope
+    }
+    steps.set(name, found)
+    return found
+  }
+  return { names: () => resource.model.relations.map(({ name }) => name).filter((name) => step(name) !== null), step }
+}
+
+/** The names that a filter of the resource may use. */
+export const scopeOf = (resource: Resource): FilterScope => {
+  let scope = scopes.get(resource)
+  if (scope === undefined) {
+    const names = new Map<string, Field>()
+    const searched: Field[] = []
+    for (const [index, each] of resource.model.fields.entries()) {
+      const field = fieldOf(each, index)
+      names.set(field.name, field)
+      if (field.searched) searched.push(field)
+    }
+    for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
+    scopes.set(resource, scope = { names, searched, caller: false, relations: relationsOf(resource) })
+  }
+  return scope
+}
+
+const literalOf = (operand: Operand): string | null => operand.of === "literal" ? operand.text : null
+
+const day = 86_400_000_000n
+const units: ReadonlyArray<readonly [unit: string, micros: bigint]> = [
+  ["d", day],
+  ["h", day / 24n],
+  ["m", day / 1440n],
+  ["s", day / 86_400n]
+]
+
+/** The text of an offset into the past, such as `30d`. Null if it is not a whole number of units, or not in the past. */
+const backOf = (offset: bigint): string | null => {
+  if (offset >= 0n) return null
+  const unit = units.find(([, micros]) => -offset % micros === 0n)
+  return unit === undefined ? null : `${-offset / unit[1]}${unit[0]}`
+}
+
+const offsetOf = (back: string): bigint | null => {
+  const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(back) ?? []
+  const micros = units.find(([name]) => name === unit)?.[1]
+  return count === undefined || micros === undefined ? null : -BigInt(count) * micros
+}
+
+const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost" } as const
+
+/** The field and values of an OR of equalities of one field. Null for any other tree. */
+const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
+  if (tree.op === "in") {
+    const values = tree.values.map(literalOf)
+    return values.some((value) => value === null) ? null : { field: tree.field.name, values: values as string[] }
+  }
+  if (tree.op === "compare" && tree.is === "=") {
+    const value = literalOf(tree.value)
+    return value === null ? null : { field: tree.field.name, values: [value] }
+  }
+  if (tree.op !== "or") return null
+  const parts = tree.items.map(equalities)
+  const field = parts[0]?.field
+  if (field === undefined || parts.some((part) => part?.field !== field)) return null
+  return { field, values: parts.flatMap((part) => part!.values) }
+}
+
+/** The parts of a simple condition. Null if the condition can be edited as text only. */
+export const simpleOf = (tree: FilterTree): Simple | null => {
+  const equal = equalities(tree)
+  if (equal !== null) {
+    return { field: equal.field, is: equal.values.length === 1 ? "is" : "oneOf", values: equal.values }
+  }
+  switch (tree.op) {
+    case "compare": {
+      if (tree.is === "=") return null
+      const { field, is, value } = tree
+      const back = value.of === "now" ? backOf(value.offset) : null
+      if (back !== null && (is === ">" || is === ">=")) return { field: field.name, is: "inLast", values: [back] }
+      const literal = literalOf(value)
+      return literal === null ? null : { field: field.name, is: comparisons[is], values: [literal] }
+    }
+    case "contains":
+      return { field: tree.field.name, is: "contains", values: [tree.text] }
+    case "null":
+      return { field: tree.field.name, is: "empty", values: [] }
+    case "search":
+      return { field: "", is: "search", values: [tree.text] }
+    case "not": {
+      if (tree.item.op === "null") return { field: tree.item.field.name, is: "notEmpty", values: [] }
+      const refused = equalities(tree.item)
+      if (refused === null) return null
+      return { field: refused.field, is: refused.values.length === 1 ? "isNot" : "noneOf", values: refused.values }
+    }
+    default:
+      return null
+  }
+}
+
+const conditionOf = (tree: FilterTree): Condition => ({ text: printFilter(tree), tree, simple: simpleOf(tree) })
+
+/** The conditions of a filter text, or its errors. Empty text has no conditions. */
+export const readConditions = (
+  text: string,
+  resource: Resource
+): Result.Result<readonly Condition[], readonly FilterError[]> =>
+  Result.map(
+    readFilter(text, scopeOf(resource)),
+    (tree) => tree.op === "true" ? [] : tree.op === "and" ? tree.items.map(conditionOf) : [conditionOf(tree)]
+  )
+
+/** The filter text of conditions joined by AND. */
+export const printConditions = (texts: readonly string[]): string =>
+  // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
+  texts.filter((text) => text !== "").join(" AND ")
+
+/** The unchecked text of a simple condition. Null if values are missing. */
+export const textOfSimple = ({ field: name, is, values }: Simple, resource: Resource): string | null => {
+  const scope = scopeOf(resource)
+  if (is === "search") {
+    const [text = ""] = values
+    return text.trim() === "" ? null : printFilter({ op: "search", fields: scope.searched, text })
+  }
+  const field = scope.names.get(name)
+  if (field === undefined) return null
+  const literal = (text: string): Operand => ({ of: "literal", text })
+  const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
+  const [first = ""] = values
+  const tree = ((): FilterTree | null => {
+    switch (is) {
+      case "empty":
+        return { op: "null", field }
+      case "notEmpty":
+        return not({ op: "null", field })
+      case "inLast": {
+        const offset = offsetOf(first)
+        return offset === null ? null : { op: "compare", field, is: ">", value: { of: "now", offset } }
+      }
+      case "contains":
+        return first === "" ? null : { op: "contains", field, text: first }
+      case "is":
+      case "oneOf":
+        return values.length === 0
+          ? null
+          : values.length === 1
+          ? equal(first)
+          : { op: "in", field, values: values.map(literal) }
+      case "isNot":
+      case "noneOf":
+        return values.length === 0
+          ? null
+          : not(values.length === 1 ? equal(first) : { op: "in", field, values: values.map(literal) })
+      default: {
+        const comparison = ({ over: ">", atLeast: ">=", under: "<", atMost: "<=" } as const)[is]
+        return first === "" ? null : { op: "compare", field, is: comparison, value: literal(first) }
+      }
+    }
+  })()
+  return tree === null || tree === always ? null : printFilter(tree)
+}
+
+/** The checked text of a simple condition, or an error message. */
+export const checkSimple = (simple: Simple, resource: Resource): Result.Result<string, string> | null => {
+  const text = textOfSimple(simple, resource)
+  if (text === null) return null
+  const read = readFilter(text, scopeOf(resource))
+  return Result.isFailure(read)
+    ? Result.fail(`${read.failure[0]!.message} ${read.failure[0]!.hint}`)
+    : Result.succeed(printFilter(read.success))
+}
+
+/** Adds a condition to a filter. It replaces a simple condition with the same field and operator. */
+export const withCondition = (text: string, simple: Simple, resource: Resource): string => {
+  const added = textOfSimple(simple, resource)
+  const before = readConditions(text, resource)
+  const kept = Result.isSuccess(before) ? before.success : []
+  const others = kept.filter(({ simple: each }) =>
+    each === null || each.field !== simple.field || each.is !== simple.is
+  )
+  return printConditions([...others.map((each) => each.text), ...(added === null ? [] : [added])])
+}
+
+/** The operators of a field, the default first. */
+export const operatorsOf = (field: MetaField): readonly Operator[] => {
+  const presence: readonly Operator[] = field.optional ? ["empty", "notEmpty"] : []
+  if (field.relation !== undefined) return ["oneOf", "noneOf", ...presence]
+  switch (field.kind) {
+    case "enum":
+    case "boolean":
+    case "currency":
+    case "country":
+      return ["oneOf", "noneOf", ...presence]
+    case "text":
+      return ["contains", "is", "isNot", ...presence]
+    case "timestamp":
+      return ["inLast", "atLeast", "under", ...presence]
+    case "date":
+      return ["atLeast", "atMost", "is", ...presence]
+    case "integer":
+    case "decimal":
+    case "float":
+      return ["atLeast", "atMost", "is", "isNot", "over", "under", ...presence]
+    case "uuid":
+      return ["is", "isNot", ...presence]
+    default:
+      return ["empty", "notEmpty"]
+  }
+}
