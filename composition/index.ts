@@ -98,7 +98,7 @@ export type {
 } from "../core/domain/job/definition.ts"
 export { EnqueueError } from "../core/domain/job/enqueue.ts"
 export type { EnqueueOptions } from "../core/domain/job/enqueue.ts"
-export { FatalJobError, RetryAt } from "../core/domain/job/retry.ts"
+export { FatalJobError, RetryAt } from "../core/domain/job/failure.ts"
 export type { Attachment, Mail, MailMessage } from "../core/domain/mail/message.ts"
 export { defineTemplate, escapeHtml, html } from "../core/domain/mail/template.ts"
 export type { Html, Template, TemplateDeclaration } from "../core/domain/mail/template.ts"

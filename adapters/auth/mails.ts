@@ -9,7 +9,7 @@ import { type AccountMails, linksMax } from "../../core/domain/account/mails.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { type JobContext, jobDefaults, type JobModel } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
-import { FatalJobError } from "../../core/domain/job/retry.ts"
+import { FatalJobError } from "../../core/domain/job/failure.ts"
 import {
   alertMail,
   disabledMail,

@@ -1,5 +1,5 @@
 // The map of the tree has one line for each folder, and its words live in folders that are there.
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 
@@ -32,6 +32,21 @@ const tree = [
 
 it("has one line for each folder", () => {
   expect(listed.toSorted()).toEqual([...new Set(tree)].toSorted())
+})
+
+it("has roads of files that are there", () => {
+  const roads = [...folders.matchAll(/^\| (?:a|an) [^|]+ \| (.*→.*) \|$/gm)].map(([, road]) => road!)
+  expect(roads.length).toBeGreaterThanOrEqual(6)
+  const gone = roads.flatMap((road) => {
+    let folder = ""
+    return [...road.matchAll(/`([\w./-]+)`/g)].flatMap(([, name]) => {
+      if (!name!.includes("/") && !name!.includes(".")) return []
+      const path = name!.includes("/") ? name! : `${folder}/${name!}`
+      folder = path.endsWith(".ts") ? path.slice(0, path.lastIndexOf("/")) : path
+      return existsSync(join(root, path)) ? [] : [path]
+    })
+  })
+  expect(gone).toEqual([])
 })
 
 it("has words once each, in folders of the map", () => {

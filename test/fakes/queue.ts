@@ -17,7 +17,6 @@ import {
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
 import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
 import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
-import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import {
   type BegunJob,
   type FailedJob,
@@ -38,6 +37,22 @@ import {
   type Timers,
   type Workers
 } from "../../core/ports/queue.ts"
+
+/** Milliseconds until the next try after `attempt` failed ones. `random` is from 0 to 1: waits that double shrink by up to a quarter, steps grow by up to a tenth. */
+const retryDelayMs = (
+  { maxRetryDelayMs, retryDelayMs: first, retryStepsMs }: Pick<
+    JobModel,
+    "retryDelayMs" | "maxRetryDelayMs" | "retryStepsMs"
+  >,
+  attempt: number,
+  random: number
+): number => {
+  if (retryStepsMs !== null) {
+    const step = retryStepsMs[Math.min(attempt, retryStepsMs.length) - 1] ?? 0
+    return step * (1 + 0.1 * random)
+  }
+  return Math.min(maxRetryDelayMs, first * 2 ** Math.min(Math.max(attempt - 1, 0), 30)) * (0.75 + 0.25 * random)
+}
 
 interface Stored {
   readonly id: string

@@ -689,10 +689,10 @@ export const faults = [
   },
   {
     rule: "waits of a job double",
-    file: "core/domain/job/retry.ts",
-    old: "first * 2 ** Math.min(Math.max(attempt - 1, 0), 30)",
-    new: "first * 2 ** Math.min(Math.max(attempt, 0), 30)",
-    tests: ["core/domain/job", "test/contracts/queue.test.ts", "test/queue", "test/http/jobs.test.ts"]
+    file: "adapters/queue/schema.ts",
+    old: "d.retry_delay * power(2, least(n - 1, 30))",
+    new: "d.retry_delay * power(2, least(n, 30))",
+    tests: ["test/contracts/queue.test.ts"]
   },
   {
     rule: "a challenge ends",

@@ -4,7 +4,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type EventFailure, failureText } from "../../domain/event/delivery.ts"
-import { FatalJobError } from "../../domain/job/retry.ts"
+import { FatalJobError } from "../../domain/job/failure.ts"
 
 const isFailure = (error: unknown): error is EventFailure =>
   typeof error === "object" && error !== null && "place" in error && "error" in error

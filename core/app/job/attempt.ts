@@ -6,8 +6,8 @@
 import * as Result from "effect/Result"
 import { type JobModel, type OwnDatabase, readOnlyWaitMs } from "../../domain/job/definition.ts"
 import { checkStored } from "../../domain/job/enqueue.ts"
+import { errorText, FatalJobError, isReadOnly, LeftToOthers, RetryAt } from "../../domain/job/failure.ts"
 import { readProgress } from "../../domain/job/progress.ts"
-import { errorText, FatalJobError, isReadOnly, LeftToOthers, RetryAt } from "../../domain/job/retry.ts"
 import type { Mail } from "../../domain/mail/message.ts"
 import type { Attempt, Outcome, RunAttempt, Timers } from "../../ports/queue.ts"
 

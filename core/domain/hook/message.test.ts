@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
 import { largestMessage } from "../job/definition.ts"
 import { checkStored } from "../job/enqueue.ts"
-import { FatalJobError } from "../job/retry.ts"
+import { FatalJobError } from "../job/failure.ts"
 import { type HookMessage, largestBody } from "./declaration.ts"
 import { encodeMessage, keptHeaders, messageSchema, mostHeaders } from "./message.ts"
 

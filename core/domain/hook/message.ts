@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import { isBag } from "../bag.ts"
 import { largestMessage } from "../job/definition.ts"
 import { encodePayload } from "../job/enqueue.ts"
-import { FatalJobError } from "../job/retry.ts"
+import { FatalJobError } from "../job/failure.ts"
 import type { StandardSchema, Validated } from "../value/standard-schema.ts"
 import type { HookMessage } from "./declaration.ts"
 

@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import { afterEach, describe, expect, it } from "vitest"
 import { bulkScope } from "../../../core/app/task/bulk.ts"
 import { runTask, taskJob } from "../../../core/app/task/run.ts"
-import { LeftToOthers } from "../../../core/domain/job/retry.ts"
+import { LeftToOthers } from "../../../core/domain/job/failure.ts"
 import { boss, clerk, fixture, hooks, idOf, onBothTasks, startTasks, viewer } from "./scenes.ts"
 import type { TaskScene } from "./scenes.ts"
 

@@ -1,9 +1,7 @@
 /**
- * What follows a failed try: how long until the next one, and what errors say about it. For jobs in PostgreSQL the database applies the
- * same rule (`adapters/queue/schema.ts`), as workers may die. This one serves the fake, and callers who ask how long a wait will be.
+ * How a try fails: the errors that `run` throws to say more than "once more", and the text that a failed job keeps. The time of the next try is computed in
+ * the database (the trigger `service_lock` in `adapters/queue/schema.ts`), because workers may die.
  */
-
-import type { JobModel } from "./definition.ts"
 
 /** Thrown by `run`: the job fails for good, whatever tries are left. */
 export class FatalJobError extends Error {
@@ -31,22 +29,6 @@ export class LeftToOthers extends RetryAt {
  */
 export const leftToOthers = (now: number, since: number, message: string): LeftToOthers =>
   new LeftToOthers(new Date(now + Math.min(Math.max((now - since) / 20, 5_000), 300_000)), message)
-
-/** Milliseconds until the next try after `attempt` failed ones. `random` is from 0 to 1: waits that double shrink by up to a quarter, steps grow by up to a tenth. */
-export const retryDelayMs = (
-  { maxRetryDelayMs, retryDelayMs: first, retryStepsMs }: Pick<
-    JobModel,
-    "retryDelayMs" | "maxRetryDelayMs" | "retryStepsMs"
-  >,
-  attempt: number,
-  random: number
-): number => {
-  if (retryStepsMs !== null) {
-    const step = retryStepsMs[Math.min(attempt, retryStepsMs.length) - 1] ?? 0
-    return step * (1 + 0.1 * random)
-  }
-  return Math.min(maxRetryDelayMs, first * 2 ** Math.min(Math.max(attempt - 1, 0), 30)) * (0.75 + 0.25 * random)
-}
 
 /** Longest error text that is kept, in characters. */
 export const longestError = 2_000
