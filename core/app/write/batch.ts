@@ -221,8 +221,11 @@ const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]
   if (tickets === null) return []
   return operations.flatMap((operation) => {
     if (operation.op !== "create" && operation.op !== "update") return []
-    const access = permitted(call, operation.resource, operation.op)
-    return Result.isFailure(access) ? [] : uploadsIn(access.success, operation.data, operation.op, tickets)
+    const { data, op, resource } = operation
+    // Who may only create takes the other way of an upsert.
+    const ways = op === "update" && operation.allowMissing ? [op, "create" as const] : [op]
+    const way = ways.find((each) => Result.isSuccess(permitted(call, resource, each)))
+    return way === undefined ? [] : uploadsIn(call.access(resource)!, data, way, tickets)
   })
 }
 
@@ -354,10 +357,10 @@ const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
 /** Most bytes of the values of one statement: while it is sent they are in memory several times. */
 const mostWaiting = 4 * 1024 * 1024
 
-const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<CreateWrite, Problem> => {
+const prepare = (run: Run, { data, ref, refers, resource }: Create): Result.Result<CreateWrite, Problem> => {
   const access = permitted(run.call, resource, "create")
   if (Result.isFailure(access)) return Result.fail(access.failure)
-  const resolved = resolveData(access.success.restricted, run.references, data)
+  const resolved = resolveData(access.success.restricted, run.references, data, refers)
   if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
   const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write
