@@ -43,7 +43,8 @@ export const nestedOperations = (
       errors.push({ field: name, code: "type", message: "Expected a list of records." })
       continue
     }
-    for (const [at, item] of (list as readonly Json[]).entries()) {
+    // Those beyond are too many with the record alone.
+    for (const [at, item] of (list as readonly Json[]).slice(0, maxOperations).entries()) {
       const place = `${name}[${at}]`
       if (item === null || typeof item !== "object" || Array.isArray(item)) {
         errors.push({ field: place, code: "type", message: "The record must be a JSON object." })
