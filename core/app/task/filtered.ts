@@ -22,7 +22,7 @@ import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
 import { guardPlan, queryKey } from "../ground/guard.ts"
 import { filteredProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
-import { outOfTime, statementsOfTime } from "../write/batch.ts"
+import { timeOf } from "../write/batch.ts"
 import { Budget } from "../write/budget.ts"
 import { execute, executeAll, type Written, writtenOf } from "../write/execute.ts"
 import { type ExistingWrite, ownKey, ruleOf } from "../write/intent.ts"
@@ -199,17 +199,14 @@ export const changeFiltered = (
         const changed = written.filter((each) => each.changed).length
         return { reply: json(200, JSON.stringify({ count, changed })), written: written.map(traceOf) }
       })
+      const inTime = timeOf(fiber, core)
       const answer = (grouped: boolean) =>
         answerWrite<GroupFailed>(
           fiber,
           core,
           { ...call, query: rest },
           requested(plan),
-          (tx, bindings, rehearses) =>
-            Effect.timeoutOrElse(run(grouped, tx, bindings, rehearses), {
-              duration: statementsOfTime * core.options.statementTimeoutMs,
-              orElse: () => Effect.fail(outOfTime())
-            }),
+          (tx, bindings, rehearses) => inTime(run(grouped, tx, bindings, rehearses)),
           false,
           refused
         )

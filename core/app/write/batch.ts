@@ -115,10 +115,28 @@ type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
 /** A batch has as long as this many statements may take. */
-export const statementsOfTime = 4
+const statementsOfTime = 4
 
-export const outOfTime = (): Problem =>
-  problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
+/**
+ * Ends work when the time of a batch is over; all tries of a request share it. To be put around the operations and not around the commit: a batch that was
+ * committed must not be called late.
+ */
+export const timeOf = (
+  fiber: RequestFiber,
+  core: Core
+): <A, E>(work: Effect.Effect<A, E>) => Effect.Effect<A, E | Problem> => {
+  const clock = clockOf(fiber)
+  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+  const message = "The batch did not finish in time. Send fewer operations at once."
+  return (work) =>
+    Effect.suspend(() =>
+      Effect.timeoutOrElse(work, {
+        duration: Math.max(1, deadline - milliseconds()),
+        orElse: () => Effect.fail(problem("statement-timeout", message))
+      })
+    )
+}
 
 /** `POST :batchWrite`: all operations or none; a failure names its operation. */
 export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
@@ -145,17 +163,7 @@ export const runBatch = (
   told: Told
 ): Effect.Effect<Reply, Problem> => {
   const minimal = returnPreference(call.header("prefer")) === "minimal"
-  const clock = clockOf(fiber)
-  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
-  // Around the operations and not around the commit: a batch that was committed must not be called late.
-  const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
-    Effect.suspend(() =>
-      Effect.timeoutOrElse(work, {
-        duration: Math.max(1, deadline - milliseconds()),
-        orElse: () => Effect.fail(outOfTime())
-      })
-    )
+  const inTime = timeOf(fiber, core)
   const referred = referredFields(operations)
   const attempt = (grouped: boolean) => {
     let last: Run | undefined
