@@ -157,6 +157,14 @@ describe("what the ledger answers", () => {
     await ask(200, ann, "PATCH", `${counted}&dry_run=true`, { body: { level: 2 } })
     await ask(428, ann, "DELETE", counted)
     await ask(412, ann, "DELETE", `${counted}&expected_count=7`)
+    const found = (await ask(200, ann, "PATCH", `${counted}&dry_run=true`, { body: { level: 3 } })).json["count"]
+    for (const [status, level] of [[200, 3], [200, 3], [422, 4]] as const) {
+      const headers = { "Idempotency-Key": "by-filter" }
+      const sent = `${counted}&expected_count=${found as unknown as number}`
+      await ask(status, ann, "PATCH", sent, { body: { level }, headers })
+      const once = { "If-Match": "*", "Idempotency-Key": "upsert" }
+      await ask(status, ann, "PATCH", "/api/v1/papers/70?allow_missing=true", { body: { level }, headers: once })
+    }
     await ask(403, ann, "PATCH", "/api/v1/accounts/2", { body: { name: "x" }, headers: { "If-Match": "*" } })
     await ask(200, ann, "DELETE", path, { headers: whole })
     await ask(200, admin, "POST", `${path}:undelete`)

@@ -205,6 +205,7 @@ export const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row
  * for its row are already answered for all rows.
  */
 export const lockedTogether = Effect.fnUntraced(function*(
+  core: Core,
   tx: RecordsTransaction,
   items: readonly Item[],
   bindings: Bindings
@@ -222,6 +223,8 @@ export const lockedTogether = Effect.fnUntraced(function*(
   const { model } = access
   const where = allOf([keyed(model, keys), visibleRows(access, always, op === "undelete")])
   yield* tx.lockAll({ model, where, bindings })
+  // A hook may change one of them before its turn comes.
+  if (core.options.writeHooks.length > 0) return tx
   const rows = yield* tx.page({
     shape: {
       model,
@@ -330,7 +333,7 @@ export const tryBatch = (
     tx,
     true,
     Effect.flatMap(
-      lockedTogether(tx, items, bindings),
+      lockedTogether(core, tx, items, bindings),
       (held) => writeBatch(core, held, items, bindings, true, unexpected)
     )
   )

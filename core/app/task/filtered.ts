@@ -6,7 +6,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { allOf } from "../../domain/filter/tree.ts"
+import { allOf, always } from "../../domain/filter/tree.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import { invalidParameter, Problem, problem } from "../../domain/problem.ts"
 import { keyed } from "../../domain/read/key.ts"
@@ -22,12 +22,12 @@ import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
 import { guardPlan, queryKey } from "../ground/guard.ts"
 import { filteredProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
-import { outOfTime, statementsOfTime } from "../write/batch.ts"
+import { timeOf } from "../write/batch.ts"
 import { Budget } from "../write/budget.ts"
-import { execute, executeAll, type Written } from "../write/execute.ts"
+import { execute, executeAll, type Written, writtenOf } from "../write/execute.ts"
 import { type ExistingWrite, ownKey, ruleOf } from "../write/intent.ts"
-import { decisionTree } from "../write/judge.ts"
-import { answerWrite } from "../write/single.ts"
+import { decisionTree, isRefusedValue } from "../write/judge.ts"
+import { answerWrite, type Outcome } from "../write/single.ts"
 import { traceOf } from "../write/transaction.ts"
 import { holding } from "./batch.ts"
 import { type BulkScope, bulkScope } from "./bulk.ts"
@@ -60,8 +60,10 @@ const planFiltered = function*(
   }
   const data: Json = body === null ? null : yield* readJson(body)
   const bulk = { kind: "bulk", op, filter: request.filter, except: [], data } as const
-  const scope = yield* bulkScope(core, call.access, resource, bulk, batchSize + 1)
-  return { op, request, rest, scope, data, most: Math.max(1, Math.min(batchSize, scope.page.limit - 1)) }
+  const scope = yield* bulkScope(core, call.access, resource, bulk)
+  // One more is read, so that those beyond are seen.
+  const most = Math.max(1, Math.min(batchSize, scope.page.limit))
+  return { op, request, rest, scope: { ...scope, page: { ...scope.page, limit: most + 1 } }, data, most }
 }
 
 /** What an idempotency key stands for: the records and the change. */
@@ -100,24 +102,58 @@ const lockedRows = Effect.fnUntraced(function*(
   return yield* tx.page({ shape: { ...page, where, limit: found.length, checks }, bindings })
 })
 
-/** Writes all, or fails with the refusal of the first that is refused. */
-const writeAll = Effect.fnUntraced(function*(
+/** Records could not be written together. Running one by one finds which of them is refused. */
+class GroupFailed {
+  readonly _tag = "GroupFailed"
+}
+
+type Writes = Effect.Effect<readonly Written[], Problem | RecordsError | GroupFailed>
+
+/** Writes all with few statements. */
+const together = (
   core: Core,
   tx: RecordsTransaction,
+  rows: readonly Row[],
   writes: readonly ExistingWrite[],
   bindings: Bindings
-): Effect.fn.Return<readonly Written[], Problem | RecordsError> {
-  // Hooks see every write as it happens.
-  if (core.options.writeHooks.length > 0) {
-    return yield* Effect.forEach(
-      writes,
-      (write) => Effect.mapError(execute(core, tx, write, bindings), ofRecord(write.key))
-    )
-  }
-  const { refused, written } = yield* executeAll(core, tx, writes, bindings)
-  for (const [at, refusal] of refused) return yield* Effect.fail(ofRecord(writes[at]!.key)(refusal))
-  return written
-})
+): Writes =>
+  Effect.flatMap(
+    Effect.catchDefect(
+      Effect.mapError(
+        executeAll(core, holding(tx, writes[0]!.access.model, rows), writes, bindings),
+        (error) => error instanceof Problem || isRefusedValue(error) ? new GroupFailed() : error
+      ),
+      // A row that was gone when its turn came, for instance.
+      () => Effect.fail(new GroupFailed())
+    ),
+    ({ refused, written }): Writes => {
+      for (const [at, refusal] of refused) return Effect.fail(ofRecord(writes[at]!.key)(refusal))
+      return Effect.succeed(written)
+    }
+  )
+
+/** Writes one record after the other. Each is locked again, because hooks and triggers may have changed it with an earlier one. */
+const oneByOne = (
+  core: Core,
+  tx: RecordsTransaction,
+  rows: readonly Row[],
+  writes: readonly ExistingWrite[],
+  bindings: Bindings
+): Writes =>
+  Effect.forEach(writes, (write, at) => {
+    const { access, key, op } = write
+    const { model } = access
+    return Effect.catch(execute(core, tx, write, bindings), (error): Effect.Effect<Written, Problem | RecordsError> => {
+      if (isRefusedValue(error)) return Effect.mapError(writeProblem(access, op)(error as RecordsError), ofRecord(key))
+      const refusal = Effect.fail(ofRecord(key)(error))
+      if (op !== "delete" || !(error instanceof Problem) || error.slug !== "not-found") return refusal
+      // It was there. If the delete of an earlier one took it along, it is done.
+      return Effect.flatMap(
+        tx.passes({ model, key, tree: always, bindings }),
+        (there) => there ? refusal : Effect.succeed(writtenOf(write, rows[at]!, rows[at]!, true))
+      )
+    })
+  })
 
 /** `PATCH` and `DELETE /{resource}?filter=…`: 200 with how many records passed, and how many of them were changed. */
 export const changeFiltered = (
@@ -140,13 +176,11 @@ export const changeFiltered = (
       const refused = (error: RecordsError) =>
         patternReasons.has(error.reason._tag) ? filteredProblem(filter)(error) : writeProblem(access, op)(error)
       const run = Effect.fnUntraced(function*(
+        grouped: boolean,
         tx: RecordsTransaction,
         bindings: Bindings,
         rehearses: boolean
-      ): Effect.fn.Return<
-        { readonly reply: Reply; readonly written: ReturnType<typeof traceOf>[] },
-        Problem | RecordsError
-      > {
+      ): Effect.fn.Return<Outcome, Problem | RecordsError | GroupFailed> {
         if (expectedCount === null && !rehearses) return yield* Effect.fail(countRequired())
         const rows = yield* lockedRows(tx, call, plan, bindings)
         const count = rows.length
@@ -160,23 +194,30 @@ export const changeFiltered = (
           key: ownKey(access.model, row),
           precondition: "*"
         }))
-        const written = yield* writeAll(core, holding(tx, access.model, rows), writes, bindings)
+        const write = grouped ? together : oneByOne
+        const written = count === 0 ? [] : yield* write(core, tx, rows, writes, bindings)
         const changed = written.filter((each) => each.changed).length
         return { reply: json(200, JSON.stringify({ count, changed })), written: written.map(traceOf) }
       })
-      return yield* answerWrite<never>(
-        fiber,
-        core,
-        { ...call, query: rest },
-        requested(plan),
-        (tx, bindings, rehearses) =>
-          Effect.timeoutOrElse(run(tx, bindings, rehearses), {
-            duration: statementsOfTime * core.options.statementTimeoutMs,
-            orElse: () => Effect.fail(outOfTime())
-          }),
-        false,
-        refused
+      const inTime = timeOf(fiber, core)
+      const answer = (grouped: boolean) =>
+        answerWrite<GroupFailed>(
+          fiber,
+          core,
+          { ...call, query: rest },
+          requested(plan),
+          (tx, bindings, rehearses) => inTime(run(grouped, tx, bindings, rehearses)),
+          false,
+          refused
+        )
+      const apart = Effect.catch(
+        answer(false),
+        (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
       )
+      // Hooks see every write as it happens.
+      return yield* core.options.writeHooks.length > 0
+        ? apart
+        : Effect.catch(answer(true), (error) => error instanceof GroupFailed ? apart : Effect.fail(error))
     })
   )
 

@@ -150,7 +150,7 @@ const step = Effect.fnUntraced(function*(
       if (claimed === null || claimed.state !== task.state || claimed.position !== task.position) return null
       const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsAt(clockOf(fiber), caller)))
       const items = yield* batch.items(tx, bindings.now)
-      const held = yield* lockedTogether(tx, items, bindings)
+      const held = yield* lockedTogether(core, tx, items, bindings)
       const done = yield* writeBatch(core, held, items, bindings, rehearses, use.unexpected)
       if (stops && done.refused > 0) return yield* Effect.fail(new Stopped(done.refused, done.refusals))
       const traces = rehearses ? [] : done.traces

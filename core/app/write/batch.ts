@@ -115,10 +115,28 @@ type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
 /** A batch has as long as this many statements may take. */
-export const statementsOfTime = 4
+const statementsOfTime = 4
 
-export const outOfTime = (): Problem =>
-  problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
+/**
+ * Ends work when the time of a batch is over; all tries of a request share it. To be put around the operations and not around the commit: a batch that was
+ * committed must not be called late.
+ */
+export const timeOf = (
+  fiber: RequestFiber,
+  core: Core
+): <A, E>(work: Effect.Effect<A, E>) => Effect.Effect<A, E | Problem> => {
+  const clock = clockOf(fiber)
+  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+  const message = "The batch did not finish in time. Send fewer operations at once."
+  return (work) =>
+    Effect.suspend(() =>
+      Effect.timeoutOrElse(work, {
+        duration: Math.max(1, deadline - milliseconds()),
+        orElse: () => Effect.fail(problem("statement-timeout", message))
+      })
+    )
+}
 
 /** `POST :batchWrite`: all operations or none; a failure names its operation. */
 export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
@@ -145,17 +163,7 @@ export const runBatch = (
   told: Told
 ): Effect.Effect<Reply, Problem> => {
   const minimal = returnPreference(call.header("prefer")) === "minimal"
-  const clock = clockOf(fiber)
-  const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
-  // Around the operations and not around the commit: a batch that was committed must not be called late.
-  const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
-    Effect.suspend(() =>
-      Effect.timeoutOrElse(work, {
-        duration: Math.max(1, deadline - milliseconds()),
-        orElse: () => Effect.fail(outOfTime())
-      })
-    )
+  const inTime = timeOf(fiber, core)
   const referred = referredFields(operations)
   const attempt = (grouped: boolean) => {
     let last: Run | undefined
@@ -221,8 +229,11 @@ const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]
   if (tickets === null) return []
   return operations.flatMap((operation) => {
     if (operation.op !== "create" && operation.op !== "update") return []
-    const access = permitted(call, operation.resource, operation.op)
-    return Result.isFailure(access) ? [] : uploadsIn(access.success, operation.data, operation.op, tickets)
+    const { data, op, resource } = operation
+    // Who may only create takes the other way of an upsert.
+    const ways = op === "update" && operation.allowMissing ? [op, "create" as const] : [op]
+    const way = ways.find((each) => Result.isSuccess(permitted(call, resource, each)))
+    return way === undefined ? [] : uploadsIn(call.access(resource)!, data, way, tickets)
   })
 }
 
@@ -354,10 +365,10 @@ const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
 /** Most bytes of the values of one statement: while it is sent they are in memory several times. */
 const mostWaiting = 4 * 1024 * 1024
 
-const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<CreateWrite, Problem> => {
+const prepare = (run: Run, { data, ref, refers, resource }: Create): Result.Result<CreateWrite, Problem> => {
   const access = permitted(run.call, resource, "create")
   if (Result.isFailure(access)) return Result.fail(access.failure)
-  const resolved = resolveData(access.success.restricted, run.references, data)
+  const resolved = resolveData(access.success.restricted, run.references, data, refers)
   if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
   const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write

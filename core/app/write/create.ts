@@ -90,8 +90,10 @@ const several = (
 ): Effect.Effect<Reply, Problem> => {
   const preference = returnPreference(call.header("prefer"))
   return runBatch(fiber, core, call, body, plan.operations, {
-    entry: ({ bindings, rehearses }, written) => {
-      return written.visible ? writtenRecord(core, written, bindings, rehearses).json : ""
+    entry: ({ bindings, minimal, rehearses }, written) => {
+      if (!written.visible) return ""
+      const { etag, json } = writtenRecord(core, written, bindings, rehearses)
+      return minimal ? JSON.stringify({ etag }) : json
     },
     reply: (entries, [first]) => {
       const record = entries[0]!

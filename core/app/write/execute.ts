@@ -156,7 +156,7 @@ const put = (
     : tx.update({ model, key, set: [...set], touch: true, columns: model.columns, checks: [], bindings })
 }
 
-const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed: boolean): Written => ({
+export const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed: boolean): Written => ({
   op,
   access,
   row,

@@ -387,7 +387,11 @@ export const resourceResponses = ({ access: { model: { name: resource } }, permi
       : { description, headers: headersOf(...headers, "Preference-Applied") }
   return {
     [`${resource}.List`]: respond("A page of records.", ref("schemas", `${resource}.List`), "X-Service-Warning"),
-    [`${resource}.Written`]: written("The record as written; a deleted record only when `Prefer` asks for it.", "ETag"),
+    [`${resource}.Written`]: written(
+      "The record as written; a deleted record only when `Prefer` asks for it.",
+      "ETag",
+      ...(permissions.create && permissions.update ? ["Idempotency-Replayed"] : [])
+    ),
     [`${resource}.Created`]: written(
       "The record as written; no body with `return=minimal`, or when the caller cannot see it.",
       "Location",
@@ -463,7 +467,7 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
     operation(subject, `${op}_where`, {
       rule: op,
       summary: op === "update" ? "Change what passes a filter" : "Delete what passes a filter",
-      parameters: ["matching", "expected_count", "dry_run", "validate_only"].map(parameter),
+      parameters: ["matching", "expected_count", "dry_run", "validate_only", "Idempotency-Key"].map(parameter),
       ...(body === null ? {} : { body }),
       responses: { "200": ref("responses", "Filtered"), ...refusals() }
     })
@@ -642,7 +646,8 @@ export const exportResponse: Doc = {
 /** The answer of a change by filter. */
 export const filteredResponse: Doc = respond(
   "How many records passed, and how many of them differ from before.",
-  openObject({ count: { type: "integer" }, changed: { type: "integer" } }, ["count", "changed"])
+  openObject({ count: { type: "integer" }, changed: { type: "integer" } }, ["count", "changed"]),
+  "Idempotency-Replayed"
 )
 
 /** Schemas and responses of the aggregates. */

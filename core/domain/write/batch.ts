@@ -16,7 +16,14 @@ export const maxOperations = 500
 const maxReordered = 5_000
 
 export type BatchOperation =
-  | { readonly op: "create"; readonly resource: string; readonly data: Json; readonly ref: string | null }
+  | {
+    readonly op: "create"
+    readonly resource: string
+    readonly data: Json
+    readonly ref: string | null
+    /** The only field whose value may be a reference; empty: none. Without it, every field's may. */
+    readonly refers?: string
+  }
   | {
     readonly op: "update"
     readonly resource: string
@@ -231,15 +238,17 @@ export const referredFields = (operations: readonly BatchOperation[]): ReadonlyM
   return found
 }
 
-/** Data with references replaced by values. Members of `json` fields are left alone: there `$ref` is data. */
+/** Data with references replaced by values, of one field or of all. Members of `json` fields are left alone: there `$ref` is data. */
 export const resolveData = (
   restricted: RestrictedModel,
   references: References,
-  data: Json
+  data: Json,
+  only?: string
 ): Result.Result<Json, Problem> => {
   if (!isObject(data)) return Result.succeed(data)
   let resolved: { [member: string]: Json } | null = null
   for (const [name, value] of Object.entries(data)) {
+    if (only !== undefined && name !== only) continue
     const reference = restricted.byName.get(name)?.kind === "json" ? null : asReference(value)
     if (reference === null) continue
     const found = resolve(references, reference)

@@ -22,7 +22,7 @@ interface Nested {
   readonly places: readonly string[]
 }
 
-/** No body of a batch can name it. */
+/** The name of the record above. */
 const above = "\0"
 
 /** The creates of a body. Its lists are checked for their form only. */
@@ -34,7 +34,7 @@ export const nestedOperations = (
   const given = body as { readonly [name: string]: Json }
   const lists = new Map(relations.map((relation) => [relation.name, relation]))
   const record = Object.fromEntries(Object.entries(given).filter(([name]) => !lists.has(name)))
-  const operations: BatchOperation[] = [{ op: "create", resource, data: record, ref: above }]
+  const operations: BatchOperation[] = [{ op: "create", resource, data: record, ref: above, refers: "" }]
   const places = [""]
   const errors: ProblemError[] = []
   for (const { field, name, resource } of relations) {
@@ -43,7 +43,8 @@ export const nestedOperations = (
       errors.push({ field: name, code: "type", message: "Expected a list of records." })
       continue
     }
-    for (const [at, item] of (list as readonly Json[]).entries()) {
+    // Those beyond are too many with the record alone.
+    for (const [at, item] of (list as readonly Json[]).slice(0, maxOperations).entries()) {
       const place = `${name}[${at}]`
       if (item === null || typeof item !== "object" || Array.isArray(item)) {
         errors.push({ field: place, code: "type", message: "The record must be a JSON object." })
@@ -53,7 +54,8 @@ export const nestedOperations = (
       }
       if (errors.length >= maxErrors) return Result.fail(invalidRecord(errors))
       places.push(place)
-      operations.push({ op: "create", resource, data: { ...(item as object), [field]: { $ref: above } }, ref: null })
+      const data = { ...(item as object), [field]: { $ref: above } }
+      operations.push({ op: "create", resource, data, ref: null, refers: field })
     }
   }
   if (operations.length > maxOperations) {

@@ -467,4 +467,20 @@ describe("bulk changes on PostgreSQL", () => {
     await service.close()
     expect(found.map((row) => row.map(Number))).toEqual(Array.from({ length: 40 }, (_, i) => [i + 1, i + 1]))
   })
+
+  it("refuse a record that a hook has changed with an earlier one", async () => {
+    const scene = await startTasks("postgres", fixture(4, true))
+    hooks.write = async ({ after, transaction }) => {
+      if (after?.["id"] !== "1") return
+      await transaction.query("update notes set amount = 7, version = version + 1 where id = 2", [])
+    }
+    const id = await start(scene, boss, { op: "update", filter: "", data: { amount: "1.00" } })
+    await scene.work()
+    hooks.write = null
+    const { json } = await scene.task(boss, id)
+    const found = await scene.service.database!.rows("select amount from notes order by id")
+    await scene.service.close()
+    expect(json).toMatchObject({ written: 3, refused: 1, refusals: [{ key: "2", slug: "precondition-failed" }] })
+    expect(found.map((row) => row.map(Number))).toEqual([[1], [7], [1], [1]])
+  })
 })
