@@ -118,7 +118,7 @@ export class Lane {
   /** Whether its jobs have keys. A fetched job has none any more, so another job with the key would not find it. */
   #keyed = false
   #turning: Promise<void> | null = null
-  #handingBack: Promise<unknown> = Promise.resolve()
+  #handingBack: Promise<void> = Promise.resolve()
   #old: NodeJS.Timeout | undefined
   #again: NodeJS.Timeout | undefined
   #poll: NodeJS.Timeout | undefined
@@ -289,22 +289,27 @@ export class Lane {
     })
   }
 
-  /** Sends a completion if none is under way, or if it is worth a further one. Jobs that end at the same moment share it. */
+  /**
+   * Sends a completion if none is under way, or if it is worth a further one. Jobs that end at the same moment share it. A job of an ordered name has one of its
+   * own: it waits for transactions that have enqueued into its group. With two groups, it could hold what such a transaction waits for.
+   */
   #complete(): void {
-    const worth = this.#flights === 0 ? 1 : this.#mostUnsent
+    const { ordered } = this.job
+    const worth = ordered || this.#flights === 0 ? 1 : this.#mostUnsent
     if (this.#isLeaving || this.#done.length < worth || this.#flights === mostFlights) return
     this.#isLeaving = true
     setImmediate(() => {
       this.#isLeaving = false
       this.#flights++
-      void this.#sendDone(this.#done.splice(0)).finally(() => {
+      void this.#sendDone(this.#done.splice(0, ordered ? 1 : this.#done.length)).finally(() => {
         this.#flights--
         this.#complete()
-        // The next jobs of the groups are due now, and others of a limited name may begin.
-        if (this.job.ordered || this.job.maxRunning !== null) this.wake()
+        // The next job of the group is due now, and others of a limited name may begin.
+        if (ordered || this.job.maxRunning !== null) this.wake()
         else this.#turn()
         this.#settled()
       })
+      this.#complete()
       this.#turn()
     })
   }
@@ -357,13 +362,13 @@ export class Lane {
   }
 
   /** Returns jobs that no place of this process will take. Resolves when that is done, if the database can be reached. */
-  handBack(rows: readonly Fetched[] = this.#ready.splice(0).map(({ row }) => row)): Promise<unknown> {
+  handBack(rows: readonly Fetched[] = this.#ready.splice(0).map(({ row }) => row)): Promise<void> {
     if (rows.length > 0) {
       const sent = this.#sendBack(rows).catch((error: unknown) => {
         // Their leases end by themselves.
         this.#host.log("warn", "jobs-hand-back", { name: this.job.name, code: codeOf(error) })
       })
-      this.#handingBack = Promise.all([this.#handingBack, sent])
+      this.#handingBack = Promise.all([this.#handingBack, sent]).then(() => {})
     }
     return this.#handingBack
   }
