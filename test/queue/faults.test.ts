@@ -449,6 +449,30 @@ describe("jobs under faults", () => {
     }
   )
 
+  it("end with their process while the database is away, even those that ignore their signal", async () => {
+    const deaf = defineJob<null>({ name: "deaf", run: () => new Promise(() => {}) })
+    const models = modelsOf(deaf)
+    let away = false
+    const pool: Connections = {
+      connect: () =>
+        away
+          ? Promise.reject(Object.assign(new Error("away"), { code: "ECONNREFUSED" }))
+          : harness.pool.connect() as never
+    }
+    const db: OwnDatabase = {
+      query: () => Promise.resolve([]),
+      transaction: () => Promise.reject(new Error("not here"))
+    }
+    const attempt = makeAttempts(models, { db, mail: undefined })
+    const workers = await harness.startWith({ jobs: models, attempt, pool, graceMs: 10 })
+    await deaf.enqueue(harness.db, null)
+    await harness.until(async () => (await counts("deaf"))?.running === 1)
+    away = true
+    await workers.stop()
+    // Its lease ends by itself, and another process gets it.
+    expect(await counts("deaf")).toMatchObject({ running: 1, failed: 0 })
+  })
+
   it.each([["an hour slow", -3_600_000], ["an hour fast", 3_600_000], ["a day slow", -86_400_000]])(
     "start by the database's clock where that of the worker is %s, also when it is put right",
     async (_, wrong) => {
