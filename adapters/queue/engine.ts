@@ -457,8 +457,11 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     engine.ended = true
     progresses.stop()
     await engine.leases.stop()
+    clearInterval(alive)
   }
 
+  // While the database is away, every timer of the loop may be one that keeps no process alive.
+  const alive = setInterval(() => {}, 2 ** 31 - 1)
   for (const lane of lanes.values()) lane.begin()
   doChores()
 
