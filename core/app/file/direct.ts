@@ -121,7 +121,7 @@ export const confirmDirect = Effect.fnUntraced(function*(
   return yield* turnOf(upload, () =>
     Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
       const known = yield* recordOf(upload)
-      const reply = yield* known?.result != null ? answerAgain(call, upload, known) : confirm(call, upload, direct)
+      const reply = yield* known !== null ? answerAgain(call, upload, known) : confirm(call, upload, direct)
       // Whoever has the signed request may have sent it again.
       yield* asked(upload, upload.provider.storage.remove(upload.name))
       return reply

@@ -13,6 +13,10 @@ const refused = (status: number, slug: string) => [status, `urn:service:problem:
 const temporary = ({ files }: FakeStorage): readonly string[] =>
   [...files.keys()].filter((path) => path.startsWith(".tmp/"))
 
+/** The same without records, which tell for a day that an upload has ended. */
+const objects = (storage: FakeStorage): readonly string[] =>
+  temporary(storage).filter((path) => !path.startsWith(".tmp/~"))
+
 /** Announces a file for `resource.field`. */
 const direct = (
   { service }: Stage,
@@ -186,7 +190,7 @@ onStage(
 
     it("of another type than the field accepts are refused, and gone", async () => {
       const { private: storage } = stage().storages
-      const before = [held(storage), temporary(storage), scheduled(storage)]
+      const before = [held(storage), objects(storage), scheduled(storage)]
       for (const text of ["<!doctype html><script>alert(1)</script>", "MZ no pdf at all"]) {
         const { location } = await sent("papers.invoice", "a.pdf", text, storage)
         const refusal = await confirm(stage(), ann, location)
@@ -195,7 +199,7 @@ onStage(
           "text/plain"
         ])
         expect((await confirm(stage(), ann, location)).status).toBe(404)
-        expect([held(storage), temporary(storage), scheduled(storage)]).toEqual(before)
+        expect([held(storage), objects(storage), scheduled(storage)]).toEqual(before)
       }
     })
 
@@ -332,6 +336,41 @@ onStage(
       expect([held(small), temporary(small)]).toEqual([[], []])
     })
 
+    it("that have ended stay so, whatever the signed request writes then, and give their room back once", async () => {
+      const { service, storages: { private: storage, small } } = stage()
+      const { answer, location } = await sent("papers.invoice", "a.pdf", pdf(), storage)
+      expect((await confirm(stage(), ann, location)).status).toBe(200)
+      const { answer: wrong, location: refusedAt } = await sent("papers.invoice", "a.pdf", "no pdf", storage)
+      expect((await confirm(stage(), ann, refusedAt)).status).toBe(415)
+      expect((await ending(stage(), ann, location)).status).toBe(204)
+      const files = held(storage)
+      for (const [signed, at] of [[answer, location], [wrong, refusedAt]] as const) {
+        send(stage(), storage, signed, pdf())
+        expect((await confirm(stage(), ann, at)).status).toBe(404)
+        expect((await service.get(ann, at)).status).toBe(404)
+        expect((await ending(stage(), ann, at)).status).toBe(404)
+      }
+      expect(held(storage)).toEqual(files)
+
+      const place = "bins.blob"
+      const room = (size: number) => direct(stage(), ann, place, { name: "a", size })
+      stage().clock.now += 6 * 60_000
+      const kept = await sent(place, "a", "x".repeat(600), small)
+      const gone = await sent(place, "a", "x".repeat(300), small)
+      for (let i = 0; i < 3; i++) {
+        send(stage(), small, gone.answer, "x".repeat(300))
+        expect((await ending(stage(), ann, gone.location)).status).toBe(i === 0 ? 204 : 404)
+      }
+      expect((await room(401)).status).toBe(507)
+      expect((await confirm(stage(), ann, kept.location)).status).toBe(200)
+      send(stage(), small, kept.answer, "x".repeat(600))
+      expect((await ending(stage(), ann, kept.location)).status).toBe(204)
+      expect((await room(401)).status).toBe(507)
+      stage().clock.now += 26 * hour
+      await cleanup(stage())
+      expect([temporary(small), temporary(storage)]).toEqual([[], []])
+    })
+
     it("are limited in number for each person, together with those in pieces", async () => {
       const announced = (caller: TestCaller) => direct(stage(), caller, "papers.invoice", { name: "a.pdf", size: 10 })
       for (let i = 0; i < 25; i++) {
@@ -367,14 +406,14 @@ onStage(
 
     it("whose processor throws are a 500, and leave nothing", async () => {
       const { archive } = stage().storages
-      const before = [held(archive), temporary(archive)]
+      const before = [held(archive), objects(archive)]
       const { location } = await sent("papers.scan", "a.txt", "text", archive)
       behaviour.run = () => {
         throw new Error("broken")
       }
       expect((await confirm(stage(), ann, location)).status).toBe(500)
       behaviour.run = ({ name }) => name.length
-      expect([held(archive), temporary(archive)]).toEqual(before)
+      expect([held(archive), objects(archive)]).toEqual(before)
       expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
     })
 
