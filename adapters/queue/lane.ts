@@ -83,9 +83,6 @@ export interface LaneHost {
 /** Milliseconds of work that may be fetched ahead, the most such jobs, and how long one may wait for a place before it is returned. */
 const ahead = { ms: 20, jobs: 200, oldMs: 1_000 }
 
-/** A completion of so many jobs costs each of them little. */
-const leastUnsent = 20
-
 /** Most completions of a name that are under way at once. */
 const mostFlights = 3
 
@@ -104,7 +101,6 @@ export class Lane {
   /** Whether its jobs are counted or timed over all processes. */
   readonly #limited: boolean
   readonly #sql: ReturnType<typeof statementsIn>
-  readonly #mostUnsent: number
   #running = 0
   /** Jobs that were fetched ahead and wait for a place, and when they were fetched. */
   #ready: Array<{ readonly row: Fetched; readonly at: number }> = []
@@ -136,7 +132,6 @@ export class Lane {
     this.taskId = taskId
     this.#host = host
     this.#limited = job.maxRunning !== null || job.rate !== null
-    this.#mostUnsent = Math.max(job.concurrency, leastUnsent)
     this.#sql = statementsIn(ownSchema(host.schema), this.#limited)
   }
 
@@ -195,12 +190,12 @@ export class Lane {
   }
 
   /**
-   * The most jobs that are begun and whose completion is not sent yet: the running ones, and at least as many that have ended. Of a dead process, jobs beyond
-   * that were not begun, so `freeDead` gives their attempts back. Without the bound, a job that kills its process could come behind so many others each time
-   * that its attempt never counts.
+   * The most jobs that are begun and whose completion is not sent yet: the running ones, and as many that have ended. Of a dead process, jobs beyond that were
+   * not begun, so `freeDead` gives their attempts back. With a wider bound, jobs that were only fetched ahead would lose an attempt. Without one, a job that
+   * kills its process could come behind so many others each time that its attempt never counts.
    */
   get mostBegun(): number {
-    return this.job.concurrency + this.#mostUnsent
+    return 2 * this.job.concurrency
   }
 
   /** How many jobs may begin. */
@@ -294,8 +289,8 @@ export class Lane {
    * own: it waits for transactions that have enqueued into its group. With two groups, it could hold what such a transaction waits for.
    */
   #complete(): void {
-    const { ordered } = this.job
-    const worth = ordered || this.#flights === 0 ? 1 : this.#mostUnsent
+    const { concurrency, ordered } = this.job
+    const worth = ordered || this.#flights === 0 ? 1 : concurrency
     if (this.#isLeaving || this.#done.length < worth || this.#flights === mostFlights) return
     this.#isLeaving = true
     setImmediate(() => {
