@@ -1,18 +1,23 @@
 /**
  * Filter trees as SQL conditions. A condition may be NULL in SQL where the tree is false. A WHERE clause, AND and OR treat both alike; only
- * negation does not, so it is written `is not true`. Positive comparisons stay plain, so that indexes serve them. It never decides what may
- * be filtered.
+ * negation does not, so it is written `is not true`. Positive comparisons stay plain, so that indexes serve them. Conditions about related
+ * records are never NULL and stand bare: only `exists` and `not exists` become joins. It never decides what may be filtered.
  */
 
-import type { Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
+import { merged } from "../../core/domain/filter/merge.ts"
+import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
+import { allOf } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
-import { identifier, quoted, type Writer } from "./sql.ts"
+import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
 
 /** A column of the table that `alias` names. */
 export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
-export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string => {
+export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>
+  write(merged(tree), alias, writer)
+
+const write = (tree: FilterTree, alias: string, writer: Writer): string => {
   switch (tree.op) {
     case "true":
       return "true"
@@ -22,7 +27,7 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
     case "or":
       return tree.items.length === 0
         ? String(tree.op === "and")
-        : `(${tree.items.map((item) => conditionSql(item, alias, writer)).join(` ${tree.op} `)})`
+        : `(${tree.items.map((item) => write(item, alias, writer)).join(` ${tree.op} `)})`
     case "not":
       return negated(tree.item, alias, writer)
     case "null":
@@ -65,7 +70,29 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
         : `(case when ${writtenOnce(tree.only, alias, writer)} then ${text} end)`
       return `${seen} ~ ${writer.constant(tree.pattern)}`
     }
+    case "some":
+      return `exists (${relatedSql(tree, alias, writer)})`
+    case "count": {
+      // What is beyond the number changes nothing: a parent of very many is not counted to its end.
+      const enough = tree.number + 1
+      return `((select count(*) from (${relatedSql(tree, alias, writer)} limit ${enough}) c) ${tree.is} ${tree.number})`
+    }
   }
+}
+
+/** The related records that pass, as a query of rows without columns. */
+const relatedSql = ({ item, way }: RelatedTree, alias: string, writer: Writer): string => {
+  const { model, relation, rows, to } = way
+  const inner = writer.alias()
+  const given = writer.sources.length
+  // As one tree: what the caller sees and what they ask for may go through the same relation.
+  const condition = allOf([rows, item])
+  const tests = condition.op === "true" ? "" : ` and ${conditionSql(condition, inner, writer)}`
+  // A plan for any value does not know how rare one is, and here it decides from which table a join begins.
+  if (writer.sources.length > given) writer.stable = false
+  return `select 1 from ${tableOf(model)} ${inner} where ${columnOf(inner, to)} = ${
+    columnOf(alias, relation.from)
+  }${tests}`
 }
 
 /**
@@ -80,12 +107,14 @@ const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string =>
 }
 
 /** The tree as a value that is never NULL. */
-export const truthSql = (tree: FilterTree, alias: string, writer: Writer): string =>
-  tree.op === "true" || tree.op === "false"
-    ? tree.op
-    : tree.op === "not" || tree.op === "null"
-    ? conditionSql(tree, alias, writer)
-    : `((${conditionSql(tree, alias, writer)}) is true)`
+export const truthSql = (tree: FilterTree, alias: string, writer: Writer): string => {
+  const plan = merged(tree)
+  return plan.op === "true" || plan.op === "false"
+    ? plan.op
+    : plan.op === "not" || plan.op === "null" || plan.op === "some" || plan.op === "count"
+    ? write(plan, alias, writer)
+    : `((${write(plan, alias, writer)}) is true)`
+}
 
 const negated = (item: FilterTree, alias: string, writer: Writer): string => {
   switch (item.op) {
@@ -95,8 +124,11 @@ const negated = (item: FilterTree, alias: string, writer: Writer): string => {
       return "true"
     case "null":
       return `${columnOf(alias, item.field)} is not null`
+    case "some":
+    case "count":
+      return `(not ${write(item, alias, writer)})`
     default:
-      return `((${conditionSql(item, alias, writer)}) is not true)`
+      return `((${write(item, alias, writer)}) is not true)`
   }
 }
 

@@ -102,6 +102,7 @@ interface Variant {
   /** The skipped rows are counted from the beginning and walked from the end. */
   readonly fromEnd: boolean
   readonly counted: number | null
+  readonly whole: boolean
 }
 
 const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement => {
@@ -120,14 +121,25 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     return all.length === 0 ? "" : ` where ${all.join(" and ")}`
   }
 
+  // Only columns of the model are named, because the role may not be allowed to read others.
+  const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const anyOf = (all: readonly Branch[]): Branch =>
+    all.length === 1 ? all[0]! : [`(${all.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
+
   if (variant.counted !== null) {
     // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
-    // Only columns of the model are named, because the role may not be allowed to read others.
-    const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
     const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
     return writer.finish(
       `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
     )
+  }
+
+  if (variant.whole) {
+    // What has an offset is planned by itself: a walk in the page's order cannot take its place.
+    writer.stable = false
+    const skipped = variant.skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
+    const found = `select ${read} from ${table} t${condition(anyOf(branches))} offset 0`
+    return writer.finish(`select ${list} from (${found}) t${sorted} limit ${limit}${skipped}`)
   }
 
   if (variant.fromEnd) {
@@ -152,9 +164,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     writer.stable = false
     const offset = writer.add({ of: "offset" })
     // Skipped rows are read in the index only. The rows of the page alone are read from the table.
-    const all = branches.length === 1
-      ? branches[0]!
-      : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
+    const all = anyOf(branches)
     const identity = identityOf(model)
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
     const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
@@ -197,7 +207,8 @@ const variantOf = (plan: PagePlan): Variant => {
     nulls: position === undefined ? noNulls : position.map((cell) => cell === null),
     skips: (plan.offset ?? 0) > 0,
     fromEnd: plan.fromEnd === true,
-    counted: plan.counted ?? null
+    counted: plan.counted ?? null,
+    whole: plan.whole === true
   }
 }
 
@@ -207,8 +218,8 @@ export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(
 /** The statement of a page, compiled once for each shape and kind of position. */
 export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
   const variant = variantOf(plan)
-  const { counted, direction, fromEnd, nulls, skips } = variant
-  let key = `${direction}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  const { counted, direction, fromEnd, nulls, skips, whole } = variant
+  let key = `${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
   let known = pages.get(plan.shape)
   if (known === undefined) {

@@ -40,14 +40,17 @@ const blocking = new Set([
   "CTE Scan"
 ])
 
-const isWholeScan = (node: PlanNode): boolean => {
+const joins = new Set(["Nested Loop", "Hash Join", "Merge Join"])
+
+/** `joined`: it feeds a join, which filters what it gives. */
+const isWholeScan = (node: PlanNode, joined: boolean): boolean => {
   switch (node["Node Type"]) {
     case "Seq Scan":
       return true
     // A scan of an index without a condition visits every row to filter it.
     case "Index Scan":
     case "Index Only Scan":
-      return node["Index Cond"] === undefined && node.Filter !== undefined
+      return node["Index Cond"] === undefined && (joined || node.Filter !== undefined)
     default:
       return false
   }
@@ -57,9 +60,9 @@ const isWholeScan = (node: PlanNode): boolean => {
 export const wholeScans = (root: PlanNode): readonly Scan[] => {
   const scans: Scan[] = []
   let groups = 0
-  const walk = (node: PlanNode, share: number, group: number): void => {
+  const walk = (node: PlanNode, share: number, group: number, joined: boolean): void => {
     const type = node["Node Type"]
-    if (isWholeScan(node) && node["Relation Name"] !== undefined) {
+    if (isWholeScan(node, joined) && node["Relation Name"] !== undefined) {
       scans.push({ schema: node.Schema ?? "public", table: node["Relation Name"], share, group })
     }
     const children = node.Plans ?? []
@@ -72,10 +75,15 @@ export const wholeScans = (root: PlanNode): readonly Scan[] => {
         : blocking.has(type)
         ? 1
         : share
-      walk(child, type === "Limit" ? Math.min(share, below) : below, appends ? inner : ++groups)
+      walk(
+        child,
+        type === "Limit" ? Math.min(share, below) : below,
+        appends ? inner : ++groups,
+        joined || joins.has(type)
+      )
     }
   }
-  walk(root, 1, 0)
+  walk(root, 1, 0, false)
   return scans
 }
 
@@ -93,6 +101,15 @@ const passing = new Set([
   "Unique",
   "ProjectSet"
 ])
+
+/** The cost of a plan if no limit at its top ended it early. */
+export const throughCost = (root: PlanNode): number => {
+  for (let node: PlanNode | undefined = root; node !== undefined; node = node.Plans?.[0]) {
+    if (node["Node Type"] === "Limit") return Math.max(root["Total Cost"], node.Plans?.[0]?.["Total Cost"] ?? 0)
+    if (!passing.has(node["Node Type"])) break
+  }
+  return root["Total Cost"]
+}
 
 /** The planner's estimate of rows that pass the condition: that of the first node that neither limits, sorts nor groups. */
 export const passingRows = (root: PlanNode): number => {

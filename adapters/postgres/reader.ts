@@ -13,7 +13,7 @@ import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { canonicalRelated, relatedStatement, relatedValues, writeRelated } from "./compile-related.ts"
 import { failed } from "./errors.ts"
-import { passingRows, type PlanNode, planProcesses, wholeScans } from "./estimate.ts"
+import { passingRows, type PlanNode, planProcesses, throughCost, wholeScans } from "./estimate.ts"
 import type { IdempotencyStore } from "./idempotency.ts"
 import {
   bind,
@@ -37,6 +37,8 @@ export interface RunHow {
   readonly regex: boolean
   /** It is planned as if no table could be read from end to end. */
   readonly byIndex?: boolean
+  /** A time limit of its own, where there is no transaction around it. */
+  readonly timeoutMs?: number
 }
 
 /** Longest time of a statement that holds a caller's regular expression. */
@@ -46,6 +48,7 @@ export const regexTimeoutMs = 500
 export const once: RunHow = { prepare: false, regex: false }
 const prepared: RunHow = { prepare: true, regex: false }
 const noParams: readonly Cell[] = []
+const noLimit = {}
 
 /**
  * The schema of pg_trgm's functions, or null where the extension is not installed. It is asked for when it is needed, and kept once found.
@@ -88,6 +91,7 @@ const planOf = (rows: Rows): PlanNode => {
 
 const judgement = (root: PlanNode, scannedRows: number, scannedBytes = 0): PlanEstimate => ({
   cost: root["Total Cost"],
+  through: throughCost(root),
   processes: planProcesses(root),
   rows: passingRows(root),
   scannedRows,
@@ -176,14 +180,20 @@ export abstract class Reader implements RecordsReader {
   abstract run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError>
 
   /** Runs a statement with its values; `write` writes it with the values in it, where that may pay. */
-  #go(statement: Statement, values: Values, write?: (writer: Writer) => Statement): Effect.Effect<Rows, RecordsError> {
+  #go(
+    statement: Statement,
+    values: Values,
+    write?: (writer: Writer) => Statement,
+    within?: number
+  ): Effect.Effect<Rows, RecordsError> {
     const params = bind(statement, values)
     const literal = write === undefined
       ? null
       : repeated(statement, params, () => write(new LiteralWriter(values, this.extensions.trigram ?? "public")))
+    const limit = within === undefined ? noLimit : { timeoutMs: within }
     return literal === null
-      ? this.run(statement.sql, params, { prepare: statement.stable, regex: statement.regex })
-      : this.run(literal.sql, noParams, prepared)
+      ? this.run(statement.sql, params, { prepare: statement.stable, regex: statement.regex, ...limit })
+      : this.run(literal.sql, noParams, { ...prepared, ...limit })
   }
 
   /** Compiles a statement and continues with it. If it needs pg_trgm, the extension's schema is found first. */
@@ -211,7 +221,8 @@ export abstract class Reader implements RecordsReader {
     const values = valuesFor(plan)
     return this.#compiled(
       (trigram) => statementOf(plan, trigram),
-      (statement) => this.#go(statement, values, (writer) => writePlan(plan, writer))
+      (statement) =>
+        this.#go(statement, values, (writer) => writePlan(plan, writer), "within" in plan ? plan.within : undefined)
     )
   }
 

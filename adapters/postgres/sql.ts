@@ -93,6 +93,13 @@ export class Writer {
     this.trigramSchema = trigramSchema
   }
 
+  #aliases = 0
+
+  /** A name for one more table of the statement. */
+  alias(): string {
+    return `r${++this.#aliases}`
+  }
+
   /** The placeholder of a further parameter. */
   add(source: Source): string {
     this.sources.push(source)

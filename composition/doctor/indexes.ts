@@ -56,6 +56,10 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
       case "search":
         next.fields.forEach((field) => found.add(field))
         break
+      case "some":
+      case "count":
+        found.add(next.way.relation.from)
+        break
       case "true":
       case "false":
         break

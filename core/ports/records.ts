@@ -71,6 +71,8 @@ export interface PlanEstimate {
   readonly scannedBytes: number
   /** The planner's total cost: the time, not the work, where several processes share it. */
   readonly cost: number
+  /** The cost if the read did not stop as early as the planner expects, but at the end. */
+  readonly through: number
   /** Processes that share the work; 1 where none helps. */
   readonly processes: number
   /** The planner's estimate of rows passing the filter. */

@@ -1,6 +1,7 @@
 /** The cookbook is true: its requests are sent as they stand, in order, to the example shop, and answered as it says. */
 
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { related } from "../support/answer.ts"
 import type { TestService } from "../support/composed.ts"
 import { examplesOf } from "./blocks.ts"
 import { exchangesOf, runExchanges } from "./exchange.ts"
@@ -29,7 +30,7 @@ it.each(["from-directus", "from-hasura", "from-postgrest"])("every request of %s
   expect(requests.length).toBeGreaterThan(8)
   for (const path of requests) {
     if (path.endsWith("/17")) continue
-    const answer = await service.call(admin, "GET", path)
+    const answer = await related(() => service.call(admin, "GET", path))
     expect(answer.status, `${path}: ${answer.text}`).toBe(200)
   }
 })

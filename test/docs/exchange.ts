@@ -5,6 +5,7 @@
  */
 
 import { expect } from "vitest"
+import { related } from "../support/answer.ts"
 import type { TestService } from "../support/composed.ts"
 import type { Block } from "./blocks.ts"
 import { admin } from "./shop.ts"
@@ -77,10 +78,12 @@ export const runExchanges = async (service: TestService, exchanges: readonly Exc
   }
   for (const { request, response } of exchanges) {
     const [method = "", path = ""] = request.first.split(" ")
-    const answer = await service.call(admin, method, path, {
-      headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, given(value)])),
-      ...(request.body === "" ? {} : { body: given(request.body) })
-    })
+    const answer = await related(() =>
+      service.call(admin, method, path, {
+        headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, given(value)])),
+        ...(request.body === "" ? {} : { body: given(request.body) })
+      })
+    )
     const label = `${request.first}: ${answer.text}`
     expect(`HTTP/1.1 ${answer.status}`, label).toBe(/^HTTP\/1\.1 \d+/.exec(response.first)?.[0])
     for (const [name, value] of Object.entries(response.headers)) {

@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
-import { evaluate, operandCell } from "../../core/domain/filter/evaluate.ts"
+import { evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
@@ -51,6 +51,8 @@ export const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsErro
     case "regex":
       return compilePattern(tree.pattern) === null ? Effect.fail(refusal("BadPattern")) : Effect.void
     case "not":
+    case "some":
+    case "count":
       return checkPatterns(tree.item)
     case "and":
     case "or":
@@ -60,26 +62,39 @@ export const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsErro
   }
 }
 
-export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean =>
-  evaluate(tree, (field) => cellOf(row, field), bindings)
+/** Related records among those that `read` gives. */
+export const relatedIn = (read: (model: Model) => readonly Row[]): Related => ({ model, to }, value) =>
+  read(model).flatMap((row) => {
+    const cell = cellOf(row, to)
+    return cell !== null && compareCells(to, cell, value) === 0 ? [(field: Field) => cellOf(row, field)] : []
+  })
+
+export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings, related: Related): boolean =>
+  evaluate(tree, (field) => cellOf(row, field), bindings, related)
 
 /** A row of a page: columns, checks, hash. */
-const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings): Row => {
-  const cells = answer(row, columns, checks, bindings)
+const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings, related: Related): Row => {
+  const cells = answer(row, columns, checks, bindings, related)
   if (hashed.length === 0) return cells
   return [...cells, crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")]
 }
 
-export const answer = (row: Row, columns: readonly Field[], checks: readonly FilterTree[], bindings: Bindings): Row => [
+export const answer = (
+  row: Row,
+  columns: readonly Field[],
+  checks: readonly FilterTree[],
+  bindings: Bindings,
+  related: Related
+): Row => [
   ...columns.map((field) => cellOf(row, field)),
-  ...checks.map((check) => String(passesTree(check, row, bindings)))
+  ...checks.map((check) => String(passesTree(check, row, bindings, related)))
 ]
 
-export const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
+export const pageOf = (plan: PagePlan, rows: readonly Row[], related: Related): readonly Row[] => {
   const { bindings, shape } = plan
   const { order } = shape
   const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
-  let found = rows.filter((row) => passesTree(shape.where, row, bindings))
+  let found = rows.filter((row) => passesTree(shape.where, row, bindings, related))
   if (order.length > 0) found.sort((a, b) => compareKeys(order, place(a), place(b)))
   const { after, before } = plan
   const offset = plan.offset ?? 0
@@ -89,18 +104,24 @@ export const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => 
   } else if (before !== undefined) {
     if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
     const end = found.length - offset
-    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) => pageRow(row, shape, bindings))
+    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) =>
+      pageRow(row, shape, bindings, related)
+    )
   }
   const { counted } = plan
-  const page = found.slice(offset, offset + shape.limit).map((row) => pageRow(row, shape, bindings))
+  const page = found.slice(offset, offset + shape.limit).map((row) => pageRow(row, shape, bindings, related))
   return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
 /** The rows of values, by the letter of the plan. */
-export const relatedOf = ({ bindings, how, keys, shape, to }: RelatedPlan, rows: readonly Row[]): readonly Row[] => {
+export const relatedOf = (
+  { bindings, how, keys, shape, to }: RelatedPlan,
+  rows: readonly Row[],
+  related: Related
+): readonly Row[] => {
   const { order } = shape
   const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
-  const found = rows.filter((row) => passesTree(shape.where, row, bindings))
+  const found = rows.filter((row) => passesTree(shape.where, row, bindings, related))
     .sort((a, b) => compareKeys(order, place(a), place(b)))
   const of = (key: string): readonly Row[] =>
     found.filter((row) => {
@@ -110,7 +131,7 @@ export const relatedOf = ({ bindings, how, keys, shape, to }: RelatedPlan, rows:
   if (how.of === "counts") return keys.map((key, i) => [String(i), String(of(key).length)])
   if (how.of === "each") {
     return keys.flatMap((key, i) =>
-      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, shape, bindings), String(i)])
+      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, shape, bindings, related), String(i)])
     )
   }
   const answers: Row[] = []
@@ -118,7 +139,7 @@ export const relatedOf = ({ bindings, how, keys, shape, to }: RelatedPlan, rows:
   for (let level = 1; level <= how.depth && parents.length > 0; level++) {
     const here = parents.flatMap(([owner, key]) => of(key).map((row) => ({ owner, row })))
       .sort((a, b) => compareKeys(order, place(a.row), place(b.row)))
-    answers.push(...here.map(({ owner, row }) => [...pageRow(row, shape, bindings), owner, String(level)]))
+    answers.push(...here.map(({ owner, row }) => [...pageRow(row, shape, bindings, related), owner, String(level)]))
     parents = [...new Set(here.flatMap(({ row }) => cellOf(row, how.from) ?? []))].map((cell) => [cell, cell])
   }
   return answers.slice(0, shape.limit)
@@ -144,19 +165,20 @@ export const makeReader = (
   estimate: RecordsReader["estimate"],
   answerBytes: number
 ): RecordsReader => {
+  const related = relatedIn(read)
   const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
-    read(model).filter((row) => passesTree(where, row, bindings))
+    read(model).filter((row) => passesTree(where, row, bindings, related))
   const ready = (name: string, trees: readonly FilterTree[]) =>
     Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
   return {
     page: (plan) =>
       Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
-        const rows = pageOf(plan, read(plan.shape.model))
+        const rows = pageOf(plan, read(plan.shape.model), related)
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),
     related: (plan) =>
       Effect.flatMap(ready("related", [plan.shape.where, ...plan.shape.checks]), () => {
-        const rows = relatedOf(plan, read(plan.shape.model))
+        const rows = relatedOf(plan, read(plan.shape.model), related)
         return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
       }),
     count: (plan) =>

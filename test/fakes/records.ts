@@ -33,6 +33,7 @@ import {
   namedBy,
   pageOf,
   passesTree,
+  relatedIn,
   tableName
 } from "./reader.ts"
 
@@ -165,6 +166,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         scannedBytes: 0,
         processes: 1,
         cost: 1,
+        through: 1,
         rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
 
@@ -228,6 +230,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     let seen: Row | null = null
     const changed = (row: Row | null): boolean => seen !== null && row !== seen
     const read = (model: Model): readonly Row[] => seenBy(owner)(model)
+    const related = relatedIn(read)
 
     /** A statement of the transaction. */
     const statement = <A>(work: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> =>
@@ -267,10 +270,10 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         "bindings" | "checks" | "columns" | "must"
       >
     ): Effect.Effect<readonly Row[], RecordsError> => {
-      if (alone && must !== undefined && !rows.every((row) => passesTree(must, row, bindings))) {
+      if (alone && must !== undefined && !rows.every((row) => passesTree(must, row, bindings, related))) {
         return Effect.fail(refusal("Contended"))
       }
-      const cells = rows.map((row) => answer(row, columns, checks, bindings))
+      const cells = rows.map((row) => answer(row, columns, checks, bindings, related))
       return bytesOf(cells) > answerBytes
         ? Effect.fail(refusal(alone ? "OutcomeUnknown" : "TooLarge"))
         : Effect.succeed(cells)
@@ -372,14 +375,16 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           yield* Effect.forEach([where, ...checks], checkPatterns, { discard: true })
           const text = namedBy(model, key, bindings)
           const first = find(model, text)
-          if (first === null || !passesTree(where, first, bindings)) return null
+          if (first === null || !passesTree(where, first, bindings, related)) return null
           if (alone) {
             seen = first
-            return answer(first, columns, checks, bindings)
+            return answer(first, columns, checks, bindings, related)
           }
           yield* locks.acquire(owner, lockName(model, text))
           const row = find(model, text)
-          return row === null || !passesTree(where, row, bindings) ? null : answer(row, columns, checks, bindings)
+          return row === null || !passesTree(where, row, bindings, related)
+            ? null
+            : answer(row, columns, checks, bindings, related)
         })),
       insert: ({ fields, model, rows, ...asked }) =>
         writing(
@@ -425,7 +430,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           yield* checkPatterns(where)
           const order = identityOf(model).map((field) => ({ field, descending: false }))
           const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
-          const found = read(model).filter((row) => passesTree(where, row, bindings))
+          const found = read(model).filter((row) => passesTree(where, row, bindings, related))
           for (const row of found.sort((a, b) => compareKeys(order, place(a), place(b)))) {
             yield* locks.acquire(owner, lockName(model, keyOf(model, row)))
           }
@@ -435,7 +440,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           yield* begin("passes")
           yield* checkPatterns(tree)
           const row = find(model, namedBy(model, key, bindings))
-          return row !== null && passesTree(tree, row, bindings)
+          return row !== null && passesTree(tree, row, bindings, related)
         })),
       savepoint: <A, E>(body: Effect.Effect<A, E>) =>
         Effect.andThen(
@@ -487,7 +492,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     ...makeReader(committed, begin, estimate, answerBytes),
     pageWithin: (plan, bytes) =>
       Effect.flatMap(begin("pageWithin"), () => {
-        const rows = pageOf(plan, committed(plan.shape.model))
+        const rows = pageOf(plan, committed(plan.shape.model), relatedIn(committed))
         if (rows.some((row) => rowBytes(row) > answerBytes)) return Effect.fail(refusal("TooLarge"))
         const kept = cutRows(rows, bytes, plan.before !== undefined)
         return Effect.succeed({ rows: kept, cut: kept.length < rows.length })

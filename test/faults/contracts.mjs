@@ -65,7 +65,7 @@ export const faults = [
     rule: "records: lock in alone takes a lock of its own transaction on the fake (fake ignores alone in lock)",
     file: "test/fakes/records.ts",
     old:
-      "          if (alone) {\n            seen = first\n            return answer(first, columns, checks, bindings)\n          }\n",
+      "          if (alone) {\n            seen = first\n            return answer(first, columns, checks, bindings, related)\n          }\n",
     new: "",
     tests: ["test/contracts/records.test.ts"]
   },

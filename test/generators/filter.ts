@@ -21,6 +21,8 @@ export interface TreeOptions {
   /** Whether texts may be compared by their similarity. Default true. */
   readonly similar?: boolean
   readonly ascii?: boolean
+  /** Makes a condition about related records. */
+  readonly related?: () => FilterTree
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
@@ -79,7 +81,8 @@ const pattern = (random: Random, field: Field, options: TreeOptions): string => 
 
 /** One condition. */
 export const leaf = (random: Random, options: TreeOptions): FilterTree => {
-  const { fields, params, similar = true } = options
+  const { fields, params, related, similar = true } = options
+  if (related !== undefined && random.chance(2)) return related()
   const field = random.pick(fields.filter((each) => each.filterable))
   const texts = fields.filter((each) => params === undefined ? each.searched : each.kind === "text")
   const isNull = (): FilterTree => ({ op: "null", field })

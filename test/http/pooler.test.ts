@@ -12,6 +12,7 @@ import { aggregateScenarios } from "./reads/aggregates.ts"
 import { expandScenarios } from "./reads/expands.ts"
 import { getScenarios } from "./reads/gets.ts"
 import { listScenarios } from "./reads/lists.ts"
+import { relationScenarios } from "./reads/relations.ts"
 import { tokenScenarios } from "./reads/tokens.ts"
 
 const program = findPooler()
@@ -58,6 +59,7 @@ if (program === null && process.env["CI"] === "true") {
         await service.close()
       })
       listScenarios(() => service)
+      relationScenarios(() => service)
       tokenScenarios(() => service)
       getScenarios(() => service)
       aggregateScenarios(() => service)

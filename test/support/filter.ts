@@ -52,6 +52,10 @@ export const withoutSpans = (tree: FilterTree): FilterTree => {
       return { op: tree.op, items: tree.items.map(withoutSpans) }
     case "not":
       return { op: "not", item: withoutSpans(tree.item) }
+    case "some":
+      return { op: "some", way: tree.way, item: withoutSpans(tree.item) }
+    case "count":
+      return { op: "count", way: tree.way, item: withoutSpans(tree.item), is: tree.is, number: tree.number }
     case "similar":
       return { op: "similar", field: tree.field, text: tree.text }
     case "regex":

@@ -5,15 +5,11 @@
 
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
+import type { Accesses } from "../../domain/access/reach.ts"
 import type { Problem } from "../../domain/problem.ts"
 
-/**
- * What one caller may do with a resource, by its name. Null: there is no such resource, or none for them. Each resource is resolved once
- * per request, so a rule function cannot answer in two ways within one (docs/guides/access.md#rules-of-a-resource).
- */
-export type Accesses = (resource: string) => Access | null
+export type { Accesses }
 
 /** One authenticated request to a resource, already routed. */
 export interface Call {

@@ -4,15 +4,14 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Access } from "../../domain/access/access.ts"
-import { always } from "../../domain/filter/tree.ts"
+import { always, type Way } from "../../domain/filter/tree.ts"
 import type { Model } from "../../domain/model/model.ts"
 import type { CountPlan } from "../../domain/read/plan.ts"
+import { RecordsError } from "../../ports/records.ts"
 import type { Core } from "./core.ts"
-import { counting, countRows, RowEstimates } from "./estimate.ts"
+import { counting, countRows, RowEstimates, uncounted } from "./estimate.ts"
 
 const model = { name: "things" } as Model
-const access = { model } as Access
 const plan = {
   model,
   where: always,
@@ -30,7 +29,7 @@ const many = () => {
       return Effect.as(Deferred.await(ends), "123456")
     })
   const core = { estimates, records: { count } } as unknown as Core
-  return { ends, estimates, full, rows: (key: string) => countRows(core, access, key, plan) }
+  return { ends, estimates, full, rows: (key: string) => countRows(core, key, plan) }
 }
 
 /** Lets forked fibers run. */
@@ -64,4 +63,46 @@ describe("the estimate of a list's rows", () => {
       expect(full.started).toBeGreaterThan(0)
       expect(estimates.running).toBe(0)
     }))
+})
+
+describe("a count that has little time", () => {
+  const hurried = (rows: string, allowed: boolean) => {
+    const estimates = new RowEstimates()
+    const asked: Array<number | undefined> = []
+    const count = ({ within }: CountPlan) =>
+      Effect.suspend(() => {
+        asked.push(within)
+        return within === undefined
+          ? Effect.succeed(rows)
+          : Effect.fail(new RecordsError({ reason: { _tag: "Timeout" } }))
+      })
+    const core = { estimates, records: { count } } as unknown as Core
+    const hurry = { within: 60, full: () => Effect.succeed(allowed) }
+    return { asked, estimates, rows: countRows(core, "q", plan, hurry) }
+  }
+
+  it.effect("is made in full behind the answer, where that is no more than an aggregate costs", () =>
+    Effect.gen(function*() {
+      const { asked, estimates, rows } = hurried("7", true)
+      expect(yield* rows).toBe(uncounted)
+      yield* others
+      expect([asked, estimates.known.get("q")?.size]).toEqual([[60, undefined], 7])
+    }))
+
+  it.effect("is not made elsewhere", () =>
+    Effect.gen(function*() {
+      const { asked, estimates, rows } = hurried("7", false)
+      expect(yield* rows).toBe(uncounted)
+      yield* others
+      expect([asked, estimates.known.get("q")?.size]).toEqual([[60], uncounted])
+    }))
+
+  it("is stale once what it looked at was written", () => {
+    const estimates = new RowEstimates()
+    const target = { name: "lines" } as Model
+    const way = { model: target, rows: always } as unknown as Way
+    const through = { model, where: { op: "some", way, item: always } as const }
+    estimates.touch("lines")
+    expect([estimates.written(through), estimates.written(plan)]).toEqual([1, 0])
+  })
 })

@@ -5,8 +5,8 @@
 
 import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
+import { relatedOf } from "../../domain/filter/tree.ts"
 import type { CountPlan } from "../../domain/read/plan.ts"
 import type { RecordsError, RecordsService } from "../../ports/records.ts"
 import { fromClock } from "./timing.ts"
@@ -31,11 +31,15 @@ export class RowEstimates {
 
   /** To be told of every write of this instance. */
   touch(resource: string): void {
-    this.#written.set(resource, this.written(resource) + 1)
+    this.#written.set(resource, (this.#written.get(resource) ?? 0) + 1)
   }
 
-  written(resource: string): number {
-    return this.#written.get(resource) ?? 0
+  /** Writes so far to the resource of a count and to all that its conditions look at. */
+  written({ model, where }: Pick<CountPlan, "model" | "where">): number {
+    const names = new Set([model.name, ...relatedOf(where).map(({ way }) => way.model.name)])
+    let writes = 0
+    for (const name of names) writes += this.#written.get(name) ?? 0
+    return writes
   }
 }
 
@@ -47,6 +51,15 @@ export interface Counting {
 
 /** In place of a number of rows: there are more than the cap, and their full count is not there yet. */
 export const counting = -1
+
+/** In place of a number of rows: how many there are is not known, not even whether they are more than the cap. */
+export const uncounted = -2
+
+/** How rows are counted that may take long: the answer waits so many milliseconds, and the full count runs only where `full` says so. */
+export interface Hurry {
+  readonly within: number
+  readonly full: (plan: CountPlan) => Effect.Effect<boolean, RecordsError>
+}
 
 const exactMs = 5_000
 const roundedMs = 60_000
@@ -63,13 +76,15 @@ const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUn
 export const recallRows = (
   { estimates }: Pick<Counting, "estimates">,
   clock: Clock,
-  access: Access,
+  plan: Pick<CountPlan, "model" | "where">,
   key: string
 ): number | null => {
   const known = estimates.known.get(key)
   if (known === undefined || milliseconds(clock) >= known.until) return null
   // Beyond the cap a few writes do not matter. Below it the count is exact.
-  return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
+  return known.written === estimates.written(plan) || known.size > estimateCap || known.size === uncounted
+    ? known.size
+    : null
 }
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
@@ -87,29 +102,39 @@ export const rememberRows = (
  */
 export const countRows = (
   { estimates, records }: Counting,
-  access: Access,
   key: string,
-  plan: Omit<CountPlan, "cap">
+  plan: Omit<CountPlan, "cap">,
+  hurry: Hurry | null = null
 ): Effect.Effect<number, RecordsError> =>
   Effect.flatMap(fromClock(milliseconds), (now) => {
-    const written = estimates.written(access.model.name)
-    return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
-      const count = Number(text)
-      if (count <= estimateCap) {
+    const written = estimates.written(plan)
+    const capped = { ...plan, cap: estimateCap + 1 }
+    const counted = hurry === null ? records.count(capped) : Effect.catch(
+      records.count({ ...capped, within: hurry.within }),
+      (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
+    )
+    return Effect.flatMap(counted, (text) => {
+      const count = text === null ? null : Number(text)
+      if (count !== null && count <= estimateCap) {
         estimates.known.set(key, { size: count, until: now + exactMs, written })
         return Effect.succeed(count)
       }
       const known = estimates.known.get(key)
-      const before = known !== undefined && known.size > estimateCap ? known.size : counting
+      const least = count === null ? uncounted : counting
+      const before = known !== undefined && known.size > estimateCap ? known.size : least
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
       // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
+      const whole: CountPlan = { ...plan, cap: null }
+      const tell = Effect.map(records.count(whole), (text) => {
+        const total = Number(text)
+        const size = total > estimateCap ? rounded(total) : total
+        estimates.known.set(key, { size, until: now + roundedMs, written })
+      })
       const full = Effect.suspend(() => {
         if (estimates.running >= 2) return Effect.void
         estimates.running++
-        const counted = Effect.map(records.count({ ...plan, cap: null }), (total) => {
-          estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
-        })
-        return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
+        const allowed = hurry === null ? tell : Effect.flatMap(hurry.full(whole), (may) => may ? tell : Effect.void)
+        return Effect.ensuring(Effect.ignore(allowed), Effect.sync(() => void estimates.running--))
       })
       return Effect.as(Effect.forkDetach(full), before)
     })

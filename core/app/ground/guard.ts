@@ -8,19 +8,24 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import { allOf, always } from "../../domain/filter/tree.ts"
+import { allOf, always, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { isExpensive, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
+import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
 import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
 
+/** A walk in the page's order that stops early, or all rows that pass before the first. */
+export type Way = "walk" | "whole"
+
 /** What the planner said, and when it was asked, in microseconds. */
 interface Judgement extends PlanEstimate {
+  /** How a page that may be slow through relations is read first; null where that is no question. */
+  readonly way: Way | null
   readonly at: bigint
   /** Most rows of the page that was judged; 0 for what is no page. */
   readonly limit: number
@@ -43,13 +48,24 @@ export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 const rowsIds = new WeakMap<FilterTree, number>()
 let lastRowsId = 0
 
-/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
-const rowsName = ({ caller, rows }: Access): string => {
-  if (rows.op === "true") return ""
+const rowsId = (rows: FilterTree): number => {
+  if (rows.op === "true") return 0
   let id = rowsIds.get(rows)
   if (id === undefined) rowsIds.set(rows, id = ++lastRowsId)
-  return JSON.stringify([id, caller.tenant, caller.id])
+  return id
 }
+
+/** Names what the caller sees through the relations of a filter; empty where it has none. */
+export const relatedName = ({ caller }: Access, filter: FilterTree): string => {
+  const related = relatedOf(filter)
+  return related.length === 0
+    ? ""
+    : JSON.stringify([related.map(({ way }) => rowsId(way.rows)), caller.tenant, caller.id])
+}
+
+/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
+const rowsName = ({ caller, rows }: Access): string =>
+  rows.op === "true" ? "" : JSON.stringify([rowsId(rows), caller.tenant, caller.id])
 
 /** Longest name that is kept as it is. Filters may have 200,000 characters, and thousands of names are remembered. */
 const longestName = 500
@@ -101,20 +117,27 @@ export const guardPlan = (
   const limit = "shape" in plan ? plan.shape.limit * times : 0
   const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
-  // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read.
-  const expensive = (estimate: PlanEstimate): boolean =>
-    isExpensive(estimate, most) ||
-    isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
+  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
+  const paged = "shape" in plan && !("keys" in plan)
+  // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
+  // relations is judged by its time: see read/hasty.ts.
+  const refuses = (estimate: PlanEstimate): boolean =>
+    related
+      ? !(paged && guard.mode === "reject") &&
+        isExpensiveRelated(estimate, "keys" in plan ? guard.aggregateRows : most)
+      : isExpensive(estimate, most) ||
+        isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
   // One of the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
-  if (counts && !expensive(known)) return Effect.succeed(noWarning)
+  if (counts && !refuses(known)) return Effect.succeed(noWarning)
   // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
   const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
   return Effect.flatMap(
     Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
     (estimate) => {
-      core.judgements.set(key, { ...estimate, at: now, limit })
-      if (!expensive(estimate)) return Effect.succeed(noWarning)
+      const way = related && paged && isHasty(estimate, most) ? known?.way ?? "walk" : null
+      core.judgements.set(key, { ...estimate, at: now, limit, way })
+      if (!refuses(estimate)) return Effect.succeed(noWarning)
       return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {
         if (guard.mode === "warn") {
           const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`

@@ -40,18 +40,19 @@ import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { guardPlan, queryKey } from "../ground/guard.ts"
+import { guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, imprecise } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 
 /** The rows an aggregate covers. */
 const coveredRows = (
+  call: Call,
   access: Access,
   { filter: text, showDeleted }: { readonly filter: string; readonly showDeleted: boolean }
 ): Result.Result<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> =>
   Result.flatMap(checkShowDeleted(access.model, showDeleted), () =>
     Result.map(
-      checkFilter(access.restricted, text),
+      checkFilter(call.access, access, text),
       (filter) => ({ filter, where: visibleRows(access, filter, showDeleted) })
     ))
 
@@ -143,16 +144,18 @@ const aggregate = (
 const keyOf = (
   core: Core,
   access: Access,
+  filter: FilterTree,
   of: AggregatePlan["of"],
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
-): string => queryKey(core, access, of, request.filter, String(request.showDeleted), ...more)
+): string =>
+  queryKey(core, access, of, relatedName(access, filter), request.filter, String(request.showDeleted), ...more)
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* facetsRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, facetable)
   const measure = yield* readMeasure(access.restricted, request.measure)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   yield* checkCurrencies(access.restricted, "measure", [measure], [field], filter)
   const bindings = bindingsAt(clock, call.caller)
   const plan = { of: "facets", model: access.model, field, where, limit: request.limit, measure, bindings } as const
@@ -160,7 +163,7 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan.of, request, field.name, request.measure),
+    key: keyOf(core, access, filter, plan.of, request, field.name, request.measure),
     write: (rows) => Result.succeed(facetsJson(field, rows, measure))
   }
 }
@@ -168,14 +171,14 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
 const planHistogram = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* histogramRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, histogrammable)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   const bindings = bindingsAt(clock, call.caller)
   const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan.of, request, field.name),
+    key: keyOf(core, access, filter, plan.of, request, field.name),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -188,7 +191,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   const field = yield* aggregateField(access.restricted, "field", request.field, timed)
   const measure = yield* readMeasure(access.restricted, request.measure)
   const timeZone = yield* checkTimeZone(request.timeZone)
-  const { filter, where } = yield* coveredRows(access, request)
+  const { filter, where } = yield* coveredRows(call, access, request)
   const bindings = bindingsAt(clock, call.caller)
   const range = yield* seriesRange(request, field, timeZone, Number(bindings.now / 1000n))
   const { granularity } = request
@@ -212,6 +215,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     key: keyOf(
       core,
       access,
+      filter,
       plan.of,
       request,
       field.name,
@@ -239,7 +243,7 @@ const planGroups = (body: Uint8Array | null) =>
     }
     const request = yield* body === null ? groupsRequest(call.query) : Result.flatMap(readJson(body), groupsBodyRequest)
     const question = yield* readGroups(access.restricted, request)
-    const { filter, where } = yield* coveredRows(access, request)
+    const { filter, where } = yield* coveredRows(call, access, request)
     const keys = question.keys.flatMap(({ field, granularity }) => granularity === null ? [field] : [])
     yield* checkCurrencies(access.restricted, "measures", question.measures, keys, filter)
     const { groupBy, having, limit, measures, orderBy, timeZone } = request
@@ -250,7 +254,7 @@ const planGroups = (body: Uint8Array | null) =>
       access,
       plan,
       filter,
-      key: keyOf(core, access, plan.of, request, asked),
+      key: keyOf(core, access, filter, plan.of, request, asked),
       write: (rows) => Result.succeed(groupsJson(question, rows, limit))
     }
   }

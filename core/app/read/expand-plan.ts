@@ -5,6 +5,7 @@
 
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
+import { reach } from "../../domain/access/reach.ts"
 import { makerField } from "../../domain/access/versions.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { always } from "../../domain/filter/tree.ts"
@@ -17,6 +18,7 @@ import { checkFilter, checkOrder, listShape, unknownField } from "../../domain/r
 import type { ListShape } from "../../domain/read/list.ts"
 import type { Call } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
+import { relatedName } from "../ground/guard.ts"
 
 /** Most related records of one relation on one page. */
 export const maxRelated = 5_000
@@ -48,19 +50,9 @@ export interface Way {
 
 const nothing: Result.Result<Expansion, Problem> = Result.succeed([])
 
-/** The relation as this caller can follow it. Null when there is none, or when one of its ends is hidden. */
-const wayTo = (call: Call, access: Access, name: string): Pick<Way, "relation" | "target" | "to"> | null => {
-  const relation = access.model.relations.get(name)
-  if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
-  const target = call.access(relation.target)
-  if (target === null || target.tenantMissing || target.decisions.read.of === "deny") return null
-  const to = target.restricted.byName.get(relation.to)
-  return to === undefined ? null : { relation, target, to }
-}
-
 /** The hint names only what this caller can follow from here, whatever was asked for. */
 const unknownRelation = (call: Call, from: Access, path: string): Problem => {
-  const names = [...from.model.relations.keys()].filter((name) => wayTo(call, from, name) !== null)
+  const names = [...from.model.relations.keys()].filter((name) => reach(call.access, from, name) !== null)
     .concat(makerField(from)?.name ?? [])
   const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
   return invalidParameter(
@@ -100,7 +92,7 @@ const isBare = ({ below, fields, shape }: Step): boolean =>
   below.size === 0 && fields === null && Object.keys(shape).length === 0
 
 const planStep = function*(core: Core, call: Call, access: Access, step: Step): Checks<Way | Maker> {
-  const way = wayTo(call, access, step.name)
+  const way = reach(call.access, access, step.name)
   if (way === null) {
     const maker = makerField(access)
     if (maker?.name === step.name && isBare(step)) return { maker }
@@ -123,7 +115,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
   const inner = asked.filter ?? null
   const filter = inner === null
     ? always
-    : yield* Result.mapError(checkFilter(restricted, filterText), inExpand(inner))
+    : yield* Result.mapError(checkFilter(call.access, target, filterText), inExpand(inner))
   const order = yield* Result.mapError(checkOrder(restricted, orderText), inExpand(asked.order_by ?? null))
   const below = yield* planSteps(core, call, target, step.below)
   const how: Way["how"] = asked.count !== undefined
@@ -146,7 +138,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
     limit: (asked.page_size?.value ?? maxRelated) + 1,
     more: [to, ...expandFields(below), ...(how.of === "tree" ? [relation.from] : [])]
   }, core.items)
-  const name = [how.of, filterText, orderText]
+  const name = [how.of, relatedName(target, filter), filterText, orderText]
   return { relation, target, to, below, how, shape, filter, inner, name }
 }
 

@@ -18,7 +18,7 @@ import { exportRequest } from "../../domain/read/request.ts"
 import type { ExportRequest } from "../../domain/read/request.ts"
 import { csvValue, delimiterOf } from "../../domain/task/csv.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
-import type { RecordsError } from "../../ports/records.ts"
+import { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
@@ -29,6 +29,7 @@ import { clockOf, during } from "../ground/timing.ts"
 import type { Expansion, Way } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
 import type { Expanded, Related } from "./expand.ts"
+import { judgedPage, laterPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
 
@@ -191,12 +192,17 @@ export const makeExporting = (core: Core): Exporting => {
     }
   }
 
+  /** The rows of a page, and as many of them as one read may have where they are too many. */
   const page = (
-    plan: PagePlan
-  ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError> =>
+    plan: PagePlan,
+    read: Effect.Effect<readonly Row[], RecordsError | Problem>
+  ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError | Problem> =>
     Effect.catch(
-      Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
-      (error) => error.reason._tag === "TooLarge" ? core.records.pageWithin(plan, pageBytes) : Effect.fail(error)
+      Effect.map(read, (rows) => ({ rows, cut: false })),
+      (error) =>
+        error instanceof RecordsError && error.reason._tag === "TooLarge"
+          ? core.records.pageWithin(plan, pageBytes)
+          : Effect.fail(error)
     )
 
   const answer = Effect.fnUntraced(
@@ -208,8 +214,14 @@ export const makeExporting = (core: Core): Exporting => {
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
-      const read = Effect.fnUntraced(function*(from: PagePlan): Effect.fn.Return<ReadPage, Problem> {
-        const { cut, rows } = yield* Effect.catch(page(from), refused)
+      const read = Effect.fnUntraced(function*(
+        from: PagePlan,
+        rowsOf: Effect.Effect<readonly Row[], RecordsError | Problem>
+      ): Effect.fn.Return<ReadPage, Problem> {
+        const { cut, rows } = yield* Effect.catch(
+          page(from, rowsOf),
+          (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
+        )
         const shown = cut ? rows : rows.slice(0, request.list.pageSize)
         const expanded = expansion.length === 0
           ? null
@@ -220,7 +232,7 @@ export const makeExporting = (core: Core): Exporting => {
         ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
         : jsonLines(plan, bindings)
       // The first page is read before the answer begins, so that its errors can be answered.
-      const begin = yield* read(first)
+      const begin = yield* read(first, judgedPage(core, access, key, first, filter))
       let next: ReadPage | null = begin
       let head = true
       let stopped = false
@@ -232,7 +244,8 @@ export const makeExporting = (core: Core): Exporting => {
         if (call.again !== undefined && !(yield* stillHeld(call.again, call.caller))) {
           return yield* Effect.fail(accessDenied())
         }
-        return yield* read({ ...first, after })
+        const later = { ...first, after }
+        return yield* read(later, laterPage(core, key, later))
       })
       const end = (): void => {
         stopped = true

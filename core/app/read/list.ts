@@ -12,6 +12,7 @@ import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { isPath } from "../../domain/read/expand.ts"
+import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
 import { itemWith, leftOut } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
@@ -23,20 +24,29 @@ import { getRequest, listRequest, searchRequest, seekRequest } from "../../domai
 import type { GetRequest, ListRequest } from "../../domain/read/request.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
-import type { RecordsError } from "../../ports/records.ts"
+import { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { counting, countRows, estimateCap, recallRows, rememberRows } from "../ground/estimate.ts"
-import { allWarnings, guardPlan, queryKey } from "../ground/guard.ts"
+import {
+  counting,
+  countRows,
+  estimateCap,
+  type Hurry,
+  recallRows,
+  rememberRows,
+  uncounted
+} from "../ground/estimate.ts"
+import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { checkExpand, expandFields } from "./expand-plan.ts"
 import type { Expansion } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
+import { isHurried, judgedPage } from "./hasty.ts"
 import { present } from "./page.ts"
 import { planSeek } from "./seek.ts"
 
@@ -81,7 +91,7 @@ export const checkList = function*(
   permissions = core.options.rowPermissions(access.model.name)
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
-  const filter = yield* checkFilter(access.restricted, request.filter)
+  const filter = yield* checkFilter(call.access, access, request.filter)
   const order = yield* checkOrder(access.restricted, request.orderBy)
   const own = ownNames(request.fields)
   const fields = yield* checkFields(access.restricted, own)
@@ -100,7 +110,14 @@ export const checkList = function*(
   return {
     access,
     shape,
-    key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
+    key: queryKey(
+      core,
+      access,
+      relatedName(access, filter),
+      request.filter,
+      request.orderBy,
+      String(request.showDeleted)
+    ),
     expansion,
     filter
   }
@@ -187,19 +204,24 @@ const answerList = Effect.fnUntraced(function*(
     ? position.estimate.size
     : request.exactCount
     ? null
-    : recallRows(core, clock, access, key)
+    : recallRows(core, clock, count, key)
   // When the planner expects few rows, they are counted while the page is read.
-  const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
-  const asked: Asked = { access, key, plan, count, exact: request.exactCount }
+  const few = position === null && known === null && !isHurried(core, key) &&
+    (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
+  const asked: Asked = { access, filter, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
   const refused = filteredProblem(filter)
+  const otherwise = (error: RecordsError | Problem): Effect.Effect<never, Problem> =>
+    error instanceof RecordsError ? refused(error) : Effect.fail(error)
   const { cut = false, estimated, rows, total } = yield* phase(
     fiber,
     "list.execute",
     Effect.catch(
       read,
       (error): Effect.Effect<Found, Problem> =>
-        error.reason._tag === "TooLarge" ? Effect.catch(readWithin(core, asked, known), refused) : refused(error)
+        error instanceof RecordsError && error.reason._tag === "TooLarge"
+          ? Effect.catch(readWithin(core, asked, known), otherwise)
+          : otherwise(error)
     )
   )
   const beyond = rows.length > request.pageSize
@@ -245,6 +267,8 @@ type Accuracy = "exact" | "estimate" | "counting"
 export const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
   estimated === counting
     ? [Math.max(estimateCap, shown), "counting"]
+    : estimated === uncounted
+    ? [shown, "counting"]
     : estimated > estimateCap || shown > estimated
     ? [Math.max(estimated, shown), "estimate"]
     : [estimated, "exact"]
@@ -252,6 +276,8 @@ export const sizeOf = (estimated: number, shown: number): readonly [size: number
 /** A page, and the count that goes with it. */
 interface Asked {
   readonly access: Access
+  /** The caller's own filter. */
+  readonly filter: FilterTree
   /** A name for the query, under which judgements and counts are kept. */
   readonly key: string
   readonly plan: PagePlan
@@ -269,16 +295,16 @@ interface Found {
   readonly cut?: boolean
 }
 
-type Read = Effect.Effect<Found, RecordsError>
+type Read = Effect.Effect<Found, RecordsError | Problem>
 
 const together = { concurrency: "unbounded" } as const
 
 /** The page, and beside it the count where there is none yet. */
 const readPage = (
   core: Core,
-  { access, count, exact, key, plan }: Asked,
+  { access, count, exact, filter, key, plan }: Asked,
   known: number | null,
-  page: Effect.Effect<readonly Row[], RecordsError> = core.records.page(plan)
+  page: Effect.Effect<readonly Row[], RecordsError | Problem> = judgedPage(core, access, key, plan, filter)
 ): Read => {
   if (exact) {
     const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
@@ -286,10 +312,23 @@ const readPage = (
   }
   if (known !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: known }))
   return Effect.map(
-    Effect.all([page, countRows(core, access, key, count)], together),
+    Effect.all([page, countRows(core, key, count, hurryOf(core, key))], together),
     ([rows, estimated]) => ({ rows, total: null, estimated })
   )
 }
+
+/** How the rows of a query are counted whose pages have little time. */
+const hurryOf = (core: Core, key: string): Hurry | null =>
+  isHurried(core, key)
+    ? {
+      within: hastyMs,
+      full: (plan) =>
+        Effect.map(
+          core.records.estimate(plan),
+          (estimate) => !isExpensiveRelated(estimate, core.options.scanGuard.aggregateRows)
+        )
+    }
+    : null
 
 /** The same for a page that would be too large: as many of its rows as an answer may have. */
 const readWithin = (core: Core, asked: Asked, known: number | null): Read =>
@@ -310,8 +349,8 @@ const fewRows = 2_000
  */
 const readCounted = (core: Core, asked: Asked): Read =>
   Effect.suspend(() => {
-    const { access, exact, key, plan } = asked
-    const written = core.estimates.written(access.model.name)
+    const { count, exact, key, plan } = asked
+    const written = core.estimates.written(count)
     return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
       const total = rows[0]?.at(-1) ?? "0"
       const estimated = Number(total)
@@ -354,9 +393,11 @@ const answerSeek = Effect.fnUntraced(
         fiber,
         "seek.execute",
         Effect.catch(
-          Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
+          Effect.map(judgedPage(core, access, key, plan, filter), (rows) => ({ rows, cut: false })),
           (error) =>
-            error.reason._tag === "TooLarge"
+            !(error instanceof RecordsError)
+              ? Effect.fail(error)
+              : error.reason._tag === "TooLarge"
               ? Effect.catch(core.records.pageWithin(plan, core.options.maxAnswerBytes), refused)
               : refused(error)
         )

@@ -17,14 +17,24 @@ const first = (now = 0n): PagePlan => ({
 /** A table of a million rows: what it costs to walk one of them, and to count them all. */
 const table = (perRow: number, count: number, workers = 0) => {
   const judgements = makeJudgements()
-  judgements.set("q", { rows: 1_000_000, scannedRows: 0, scannedBytes: 0, cost: 1, processes: 1, at: 0n, limit: 51 })
+  judgements.set("q", {
+    rows: 1_000_000,
+    scannedRows: 0,
+    scannedBytes: 0,
+    cost: 1,
+    through: 1,
+    processes: 1,
+    at: 0n,
+    limit: 51,
+    way: null
+  })
   const asked: Array<PagePlan | CountPlan> = []
   const estimate = (plan: PagePlan | CountPlan) =>
     Effect.sync(() => {
       asked.push(plan)
       const cost = "shape" in plan ? (plan.offset ?? 0) * perRow : count
       const processes = "shape" in plan ? 1 : 1 + workers
-      return { cost, processes, rows: 1, scannedRows: 0, scannedBytes: 0 }
+      return { cost, through: cost, processes, rows: 1, scannedRows: 0, scannedBytes: 0 }
     })
   const core = { judgements, records: { estimate } } as unknown as Core
   return { asked, ask: (offset: number, now = 0n) => planSeek(core, "q", first(now), offset) }

@@ -40,10 +40,10 @@ const sizeOfList = (
   { access, key, shape }: Checked,
   bindings: Bindings
 ): Effect.Effect<readonly [size: number, accuracy: string], Problem> => {
-  const known = recallRows(core, clockOf(fiber), access, key)
-  if (known !== null) return Effect.succeed(sizeOf(known, 0))
   const count = { model: access.model, where: shape.page.where, bindings }
-  const counted = Effect.catch(countRows(core, access, key, count), recordsProblem)
+  const known = recallRows(core, clockOf(fiber), count, key)
+  if (known !== null) return Effect.succeed(sizeOf(known, 0))
+  const counted = Effect.catch(countRows(core, key, count), recordsProblem)
   return Effect.flatMap(
     guardPlan(core, access, key, { shape: shape.page, bindings }),
     () => Effect.map(counted, (estimated) => sizeOf(estimated, 0))

@@ -34,8 +34,8 @@ const listable = (accesses: Accesses, resource: string): Access | null => {
   return access === null || access.tenantMissing || access.decisions.read.of === "deny" ? null : access
 }
 
-const wire = (view: SavedView, access: Access) => {
-  const { chart, columns, filter, incomplete, name, orderBy, sharedWith } = showView(view, access)
+const wire = (view: SavedView, access: Access, accesses: Accesses) => {
+  const { chart, columns, filter, incomplete, name, orderBy, sharedWith } = showView(view, access, accesses)
   return {
     id: view.id,
     resource: view.resource,
@@ -61,19 +61,24 @@ export const makeSavedViewsApp = (
     status: number,
     view: SavedView,
     access: Access,
+    accesses: Accesses,
     headers: { readonly [name: string]: string } = {}
-  ) => json(status, JSON.stringify(wire(view, access)), { etag: etagOf(view), ...headers })
+  ) => json(status, JSON.stringify(wire(view, access, accesses)), { etag: etagOf(view), ...headers })
 
   /** A view that the caller sees and may change, with the access to its resource. */
   const changeable = Effect.fnUntraced(function*(
     caller: Caller,
     id: string
-  ): Effect.fn.Return<{ readonly view: SavedView; readonly access: Access }, Problem> {
+  ): Effect.fn.Return<
+    { readonly view: SavedView; readonly access: Access; readonly accesses: Accesses },
+    Problem
+  > {
     const view = yield* Effect.catch(views.get(caller, id), recordsProblem)
-    const access = view === null ? null : listable(accessesOf(caller), view.resource)
+    const accesses = accessesOf(caller)
+    const access = view === null ? null : listable(accesses, view.resource)
     if (view === null || access === null) return yield* Effect.fail(notFound())
     if (view.owner !== caller.id && !caller.roles.includes(adminRole)) return yield* Effect.fail(accessDenied())
-    return { view, access }
+    return { view, access, accesses }
   })
 
   const stale = (view: SavedView, ifMatch: string): Problem => preconditionFailed(ifMatch, etagOf(view), null)
@@ -95,7 +100,7 @@ export const makeSavedViewsApp = (
         // Every filter is checked again. Many long ones must not block other requests for all of that time.
         if (index % 10 === 9) yield* Effect.yieldNow
         const access = listable(accesses, view.resource)
-        if (access !== null) items.push(wire(view, access))
+        if (access !== null) items.push(wire(view, access, accesses))
       }
       return json(200, JSON.stringify({ items }))
     }),
@@ -103,14 +108,15 @@ export const makeSavedViewsApp = (
     create: Effect.fnUntraced(function*(caller, path, body): Effect.fn.Return<Reply, Problem> {
       const bag = yield* Effect.fromResult(Result.flatMap(readJson(body), viewBag))
       const resource = bag["resource"]
-      const access = typeof resource === "string" ? listable(accessesOf(caller), resource) : null
+      const accesses = accessesOf(caller)
+      const access = typeof resource === "string" ? listable(accesses, resource) : null
       if (typeof resource !== "string" || access === null) {
         const message = typeof resource === "string" ? "There is no such resource." : "A saved view needs a resource."
         return yield* Effect.fail(
           problem("invalid-record", message, { errors: [{ field: "resource", code: "invalid", message }] })
         )
       }
-      const values = yield* Effect.fromResult(readViewBody(bag, null, access, caller))
+      const values = yield* Effect.fromResult(readViewBody(bag, null, access, accesses, caller))
       const made = yield* Effect.catch(views.create(caller, { resource, ...values }), recordsProblem)
       switch (made.of) {
         case "taken":
@@ -120,16 +126,16 @@ export const makeSavedViewsApp = (
             problem("conflict", `You have ${mostSavedViews} views, the maximum. Remove one first.`)
           )
         case "done":
-          return answered(201, made.view, access, { location: `${path}/${made.view.id}` })
+          return answered(201, made.view, access, accesses, { location: `${path}/${made.view.id}` })
       }
     }),
 
     update: Effect.fnUntraced(function*(caller, id, ifMatch, body): Effect.fn.Return<Reply, Problem> {
-      const { access, view } = yield* changeable(caller, id)
+      const { access, accesses, view } = yield* changeable(caller, id)
       if (ifMatch === null) return yield* Effect.fail(preconditionRequired())
       if (!preconditionHolds(ifMatch, etagOf(view))) return yield* Effect.fail(stale(view, ifMatch))
       const bag = yield* Effect.fromResult(Result.flatMap(readJson(body), viewBag))
-      const values = yield* Effect.fromResult(readViewBody(bag, view, access, caller))
+      const values = yield* Effect.fromResult(readViewBody(bag, view, access, accesses, caller))
       const changed = yield* Effect.catch(
         views.replace(caller, id, view.version, { ...values, resource: view.resource }),
         recordsProblem
@@ -142,7 +148,7 @@ export const makeSavedViewsApp = (
         case "taken":
           return yield* Effect.fail(taken())
         case "done":
-          return answered(200, changed.view, access)
+          return answered(200, changed.view, access, accesses)
       }
     }),
 

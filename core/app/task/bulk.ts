@@ -26,7 +26,7 @@ import { json } from "../ground/call.ts"
 import type { Accesses, Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { guardPlan, queryKey } from "../ground/guard.ts"
+import { guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import { noReferences } from "../write/batch.ts"
@@ -64,7 +64,7 @@ export const bulkScope = function*(
   const { model, restricted } = access
   // The report names records by their keys.
   if (!model.key.every(({ name }) => restricted.byName.has(name))) return yield* Result.fail(accessDenied())
-  const filter = yield* checkFilter(restricted, text)
+  const filter = yield* checkFilter(accesses, access, text)
   const keys: Array<readonly string[]> = []
   for (const key of except) keys.push(yield* readKey(model, key))
   if (op === "undelete" && model.softDelete === null) {
@@ -176,7 +176,7 @@ export const bulk = (use: Tasking, call: Call, resource: string, body: Uint8Arra
       const { access, filter, page } = scope
       const bindings = bindingsAt(clockOf(fiber), call.caller)
       const count = { model: access.model, where: page.where, bindings }
-      const key = queryKey(core, access, "bulk", request.filter, request.except.join(" "))
+      const key = queryKey(core, access, "bulk", relatedName(access, filter), request.filter, request.except.join(" "))
       yield* guardPlan(core, access, key, { ...count, cap: null }, filter)
       const counted = yield* Effect.catch(core.records.count({ ...count, cap: null }), filteredProblem(filter))
       const total = Number(counted)

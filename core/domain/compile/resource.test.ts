@@ -242,6 +242,21 @@ const cases: readonly RefusalCase[] = [
     "a: The filter \"nme = \\\"x\\\"\" of access.read does not check, at \"nme\": There is no field \"nme\". → Did you mean name?"
   ],
   [
+    "rule filter through a relation",
+    {
+      resources: [
+        resource("a", {
+          primaryKey: "id",
+          fields: { id: f.integer(), b_id: relation("b") },
+          access: { read: where`b.id = 1 AND has(b)` }
+        }),
+        b
+      ]
+    },
+    "a: The filter \"b.id = 1 AND has(b)\" of access.read does not check, at \"b.id\": No condition can go through relations here. → Ask for fields of the record itself.",
+    "a: The filter \"b.id = 1 AND has(b)\" of access.read does not check, at \"b\": No condition can go through relations here. → Ask for fields of the record itself."
+  ],
+  [
     "rule filter with a wrong value",
     one({ n: f.integer() }, { access: { read: where`n = "x"`, delete: where`n =` } }),
     "a: The filter \"n = \\\"x\\\"\" of access.read does not check, at \"\\\"x\\\"\": \"x\" is not a value of the field \"n\". → Expected an integer from -2147483648 to 2147483647, such as 42.",

@@ -115,6 +115,11 @@ const cases: readonly RefusalCase[] = [
     "a: view \"a\": nav.recent.sort is \"\", not an order. → Write an order such as \"created_at desc, id\"."
   ],
   [
+    "view with a filter through a relation",
+    app({ views: { a: { filters: [{ name: "A", filter: "b.name = x" }] } } }),
+    "a: view \"a\": The filter \"b.name = x\" of filters[0] does not check, at \"b.name\": No condition can go through relations here. → Ask for fields of the record itself."
+  ],
+  [
     "view with filters that do not check",
     app({
       views: {

@@ -92,6 +92,7 @@ describe("subscriptions that cannot be", () => {
     ["a resource that is not there", { events: ["order.created"] }, "Did you mean \"orders.created\"?"],
     ["no events", { events: [] }, "events is []"],
     ["a condition on a field that is not there", { when: "total > 1" }, "when, for orders does not check"],
+    ["a condition through a relation", { when: "has(lines)" }, "No condition can go through relations here."],
     [
       "a condition that fits one resource only",
       { events: ["*"], when: "status = \"paid\"" },

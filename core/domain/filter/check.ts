@@ -5,10 +5,11 @@
 
 import type { Field } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
-import { callTree, searchTree } from "./functions.ts"
+import { callTree, countedTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
-import { callerOf, type Checking, fieldOf, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
+import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
 import type { Syntax } from "./parse.ts"
+import { type Place, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
 import type { FilterTree } from "./tree.ts"
 import { allOf, anyOf, not } from "./tree.ts"
@@ -35,10 +36,10 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
-const allowed = (field: Field): string => {
+const allowed = ({ field, name }: Place): string => {
   const of = operators[field.kind]
   const list = of.length === 0 ? "" : `${of.join(" ")} and `
-  return `A field of the kind ${field.kind} takes ${list}${field.name}:* (present), ${field.name} = null.`
+  return `A field of the kind ${field.kind} takes ${list}${name}:* (present), ${name} = null.`
 }
 
 /** Text `=`: a whole-value match where unescaped stars stand for anything. */
@@ -51,16 +52,18 @@ const textEquals = (checking: Checking, field: Field, { value }: Restriction): F
   return isTooLongToSeek(checking, value, kept.join("*")) ? null : { op: "match", field, parts: kept }
 }
 
-const equals = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {
-  const read = field.kind === "text" ? callerOf : operandOf
-  const operand = read(checking, field, restriction.value)
+const equals = (checking: Checking, { field, name }: Place, restriction: Restriction): FilterTree | null => {
+  const operand = field.kind === "text"
+    ? callerOf(checking, field, restriction.value)
+    : operandOf(checking, field, restriction.value, name)
   if (operand === undefined) return textEquals(checking, field, restriction)
   return operand === null ? null : { op: "compare", field, is: "=", value: operand }
 }
 
-const has = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {
+const has = (checking: Checking, place: Place, restriction: Restriction): FilterTree | null => {
+  const { field } = place
   const { isAt, value } = restriction
-  if (field.kind !== "text") return equals(checking, field, restriction)
+  if (field.kind !== "text") return equals(checking, place, restriction)
   const caller = callerOf(checking, field, value)
   if (caller === null) return null
   if (caller !== undefined) {
@@ -77,36 +80,39 @@ const has = (checking: Checking, field: Field, restriction: Restriction): Filter
 
 const restrictionTree = (checking: Checking, restriction: Restriction): FilterTree | null => {
   const { is, isAt, value } = restriction
-  const field = fieldOf(checking, restriction.field)
-  if (field === null) return null
+  const place = placeOf(checking, restriction.field)
+  if (place === null) return null
+  const { field, name, span, ways } = place
+  const whole = (tree: FilterTree | null): FilterTree | null => tree === null ? null : through(ways, tree, span)
   if (value.of === "word") {
-    if (is === ":" && value.text === "*") return not({ op: "null", field })
-    if (value.text === "null" && is === "=") return { op: "null", field }
-    if (value.text === "null" && is === "!=") return not({ op: "null", field })
+    // Through a relation nothing is there where no record is, either: that is null, too.
+    if (is === ":" && value.text === "*") return presentAt(place)
+    if (value.text === "null" && is === "=") return not(presentAt(place))
+    if (value.text === "null" && is === "!=") return presentAt(place)
   }
   if (!operators[field.kind].includes(is)) {
     return checking.findings.add(
       "operator",
-      `The operator ${is} does not work on the field ${quote(field.name)} of the kind ${field.kind}.`,
-      allowed(field),
+      `The operator ${is} does not work on the field ${quote(name)} of the kind ${field.kind}.`,
+      allowed(place),
       isAt
     )
   }
   switch (is) {
     case "=":
-      return equals(checking, field, restriction)
+      return whole(equals(checking, place, restriction))
     case "!=": {
-      const tree = equals(checking, field, restriction)
+      const tree = whole(equals(checking, place, restriction))
       return tree === null ? null : not(tree)
     }
     case ":":
-      return has(checking, field, restriction)
+      return whole(has(checking, place, restriction))
     default: {
-      const operand = operandOf(checking, field, value)
+      const operand = operandOf(checking, field, value, name)
       if (operand === null) return null
       return operand.of === "caller"
         ? checking.findings.add("operator", "The caller's values have no order.", "Use = or !=.", isAt)
-        : { op: "compare", field, is, value: operand }
+        : whole({ op: "compare", field, is, value: operand })
     }
   }
 }
@@ -133,6 +139,8 @@ export const checkSyntax = (checking: Checking, syntax: Syntax): FilterTree | nu
       return restrictionTree(checking, syntax)
     case "call":
       return callTree(checking, syntax.call)
+    case "counted":
+      return countedTree(checking, syntax)
     case "global":
       return searchTree(checking, syntax.value)
   }

@@ -10,7 +10,15 @@ import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
 import { compilePattern } from "./pattern.ts"
 import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
-import type { Bindings, Comparison, FilterTree, Operand } from "./tree.ts"
+import {
+  type Bindings,
+  type Comparison,
+  type FilterTree,
+  type Operand,
+  relatedOf,
+  type RelatedTree,
+  type Way
+} from "./tree.ts"
 
 /**
  * The canonical cell that an operand stands for when it is compared with a field. Null equals nothing. For a date field `now` is the day in
@@ -65,19 +73,61 @@ const testOf = (tree: RegexTree): (text: string) => boolean => {
   return test
 }
 
-/** Whether a record passes. `cellOf` gives the record's cell of a field. */
-export const evaluate = (tree: FilterTree, cellOf: (field: Field) => Cell, bindings: Bindings): boolean => {
+/** A record by its cells. */
+export type CellOf = (field: Field) => Cell
+
+/**
+ * All records of the way's target whose far field has that value, whoever may see them. Who has none at hand leaves it out, and asks `evaluateKnown`.
+ */
+export type Related = (way: Way, value: string) => Iterable<CellOf>
+
+const unrelated: Related = () => {
+  throw new Error("There are no related records at hand.")
+}
+
+/** How many related records pass, as far as that has to be known. */
+const passing = (
+  { item, way }: RelatedTree,
+  most: number,
+  cellOf: CellOf,
+  bindings: Bindings,
+  related: Related
+): number => {
+  const value = cellOf(way.relation.from)
+  let found = 0
+  if (value === null || most === 0) return 0
+  for (const record of related(way, value)) {
+    if (!evaluate(way.rows, record, bindings, related) || !evaluate(item, record, bindings, related)) continue
+    if (++found === most) break
+  }
+  return found
+}
+
+/**
+ * Whether a record passes. `cellOf` gives the record's cell of a field. A tree with conditions about related records needs `related`: without it such
+ * a condition throws.
+ */
+export const evaluate = (
+  tree: FilterTree,
+  cellOf: CellOf,
+  bindings: Bindings,
+  related: Related = unrelated
+): boolean => {
   switch (tree.op) {
     case "true":
       return true
     case "false":
       return false
     case "and":
-      return tree.items.every((item) => evaluate(item, cellOf, bindings))
+      return tree.items.every((item) => evaluate(item, cellOf, bindings, related))
     case "or":
-      return tree.items.some((item) => evaluate(item, cellOf, bindings))
+      return tree.items.some((item) => evaluate(item, cellOf, bindings, related))
     case "not":
-      return !evaluate(tree.item, cellOf, bindings)
+      return !evaluate(tree.item, cellOf, bindings, related)
+    case "some":
+      return passing(tree, 1, cellOf, bindings, related) > 0
+    case "count":
+      return holds(passing(tree, tree.number + 1, cellOf, bindings, related) - tree.number, tree.is)
     case "null":
       return cellOf(tree.field) === null
     case "search":
@@ -92,36 +142,49 @@ export const evaluate = (tree: FilterTree, cellOf: (field: Field) => Cell, bindi
   }
 }
 
-/** The same, where some cells may be unknown (undefined). Null when the answer depends on an unknown one. */
+/**
+ * The same, where some cells may be unknown (undefined), and related records without `related`. Null when the answer depends on something unknown: then
+ * the database has to be asked.
+ */
 export const evaluateKnown = (
   tree: FilterTree,
   cellOf: (field: Field) => Cell | undefined,
-  bindings: Bindings
+  bindings: Bindings,
+  related?: Related
 ): boolean | null => {
   switch (tree.op) {
     case "and":
     case "or": {
       const decisive = tree.op === "or"
-      const answers = tree.items.map((item) => evaluateKnown(item, cellOf, bindings))
+      const answers = tree.items.map((item) => evaluateKnown(item, cellOf, bindings, related))
       return answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive
     }
     case "not": {
-      const answer = evaluateKnown(tree.item, cellOf, bindings)
+      const answer = evaluateKnown(tree.item, cellOf, bindings, related)
       return answer === null ? null : !answer
     }
     default: {
+      if (related === undefined && relatedOf(tree).length > 0) return null
       let known = true
-      const answer = evaluate(tree, (field) => {
-        const cell = cellOf(field)
-        known &&= cell !== undefined
-        return cell ?? null
-      }, bindings)
+      const answer = evaluate(
+        tree,
+        (field) => {
+          const cell = cellOf(field)
+          known &&= cell !== undefined
+          return cell ?? null
+        },
+        bindings,
+        related
+      )
       return known ? answer : null
     }
   }
 }
 
-type CellTree = Exclude<FilterTree, { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }>
+type CellTree = Exclude<
+  FilterTree,
+  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }
+>
 
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {
   switch (tree.op) {

@@ -3,16 +3,18 @@
  * database and by `evaluate`.
  */
 
-import type { Field } from "../model/model.ts"
+import * as Result from "effect/Result"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
 import type { Kind } from "../value/kind.ts"
 import { decodePattern } from "./lex.ts"
-import { type Checking, fieldOf, operandOf, soughtOf } from "./literal.ts"
-import type { Call, FunctionName, Value } from "./parse.ts"
-import { functionNames } from "./parse.ts"
+import { type Checking, operandOf, soughtOf } from "./literal.ts"
+import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
+import { functionNames, parseFilter } from "./parse.ts"
+import { type End, endOf, type Place, placeOf, presentAt, through } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
-import type { FilterTree, Operand } from "./tree.ts"
+import type { Comparison, FilterTree, Operand } from "./tree.ts"
+import { always, confined, not } from "./tree.ts"
 
 /** Most characters of a regular expression. */
 const maxPattern = 200
@@ -25,9 +27,9 @@ interface FilterFunction {
   readonly check: (checking: Checking, args: readonly Value[], call: Call) => FilterTree | null
 }
 
-const fieldArgument = (checking: Checking, value: Value, usage: string): Field | null =>
+const fieldArgument = (checking: Checking, value: Value, usage: string): Place | null =>
   value.of === "word"
-    ? fieldOf(checking, value, usage)
+    ? placeOf(checking, value, usage)
     : checking.findings.add(
       "argument",
       "The first argument is a field's name, without quotes.",
@@ -42,13 +44,14 @@ const fieldOfKind = (
   call: Call,
   accepts: (kind: Kind) => boolean,
   usage: string
-): Field | null => {
-  const field = fieldArgument(checking, value, usage)
-  if (field === null || accepts(field.kind)) return field
+): Place | null => {
+  const place = fieldArgument(checking, value, usage)
+  if (place === null || accepts(place.field.kind)) return place
+  const { field: { kind }, name } = place
   return checking.findings.add(
     "operator",
-    `${call.name.text}() does not work on the field ${quote(field.name)} of the kind ${field.kind}.`,
-    field.kind === "boolean" ? `Write ${field.name} = true or ${field.name} = false.` : `Write ${usage}.`,
+    `${call.name.text}() does not work on the field ${quote(name)} of the kind ${kind}.`,
+    kind === "boolean" ? `Write ${name} = true or ${name} = false.` : `Write ${usage}.`,
     value
   )
 }
@@ -71,7 +74,7 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
   return { op: "search", fields: checking.scope.searched, text }
 }
 
-const spanOf = ({ end, start }: Call): Span => ({ start, end })
+const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
 
 const isText = (kind: Kind): boolean => kind === "text"
 
@@ -79,20 +82,137 @@ const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
 const regexUsage = "regex(field, 'pattern') with a text field"
 
+const hasUsage = "has(lines) or has(lines, \"quantity > 10\")"
+const countUsage = "count(lines) >= 3 or count(lines, \"quantity > 10\") >= 3"
+
+/** A relation, and a filter of its records. */
+interface Related {
+  readonly end: End
+  readonly item: FilterTree
+}
+
+const relatedArguments = (checking: Checking, [path, filter]: readonly Value[], usage: string): Related | null => {
+  if (path?.of !== "word") {
+    return checking.findings.add(
+      "argument",
+      "The first argument is a relation's name, without quotes.",
+      `Write ${usage}.`,
+      path!
+    )
+  }
+  const end = endOf(checking, path)
+  if (end === null) return null
+  const item = filter === undefined ? always : innerTree(checking, end, filter, usage)
+  return item === null ? null : { end, item: confined(item, end.ways.at(-1)!.rows) }
+}
+
+/**
+ * A filter in quotes, of the records at the end of a path. It is written like a pattern: only quotes and backslashes before them are escaped once more, so
+ * that its own escapes stay as they are.
+ */
+const innerTree = (checking: Checking, { scope, ways }: End, value: Value, usage: string): FilterTree | null => {
+  if (value.of !== "string") {
+    return checking.findings.add(
+      "argument",
+      "A filter of related records is written in quotes.",
+      `Write ${usage}.`,
+      value
+    )
+  }
+  const findings = checking.findings.within(placesIn(value.text, value.start + 1))
+  const parsed = parseFilter(decodePattern(value.text), checking.spent.terms)
+  if (Result.isFailure(parsed)) {
+    const { code, hint, message, span } = parsed.failure
+    return findings.add(code, message, hint, span)
+  }
+  const { syntax, terms } = parsed.success
+  checking.spent.terms = terms
+  return syntax === null
+    ? checking.findings.add("syntax", "The filter in quotes is empty.", `Write ${usage}.`, value)
+    : checking.check({ ...checking, findings, scope, depth: checking.depth + ways.length }, syntax)
+}
+
+/** Where a place of a decoded pattern is in the text around it. */
+const placesIn = (raw: string, start: number): (at: number) => number => {
+  // The places, in the decoded text, of characters that were written with a backslash.
+  const escaped: number[] = []
+  for (const { index } of raw.matchAll(/\\[\\"']/g)) escaped.push(index - escaped.length)
+  return (at) => {
+    let low = 0
+    for (let high = escaped.length; low < high;) {
+      const middle = (low + high) >> 1
+      if (escaped[middle]! < at) low = middle + 1
+      else high = middle
+    }
+    return start + at + low
+  }
+}
+
+/** Most related records that a count is compared with. */
+const maxNumber = 999_999_999
+
+/** `count(lines) >= 3`, or null after reporting. */
+export const countedTree = (
+  checking: Checking,
+  { call, is, isAt, value }: Extract<Syntax, { readonly node: "counted" }>
+): FilterTree | null => {
+  const { findings } = checking
+  if (is === ":") {
+    return findings.add("operator", "The operator : does not work on a count.", "Use = != < <= > >=.", isAt)
+  }
+  if (call.args.length < 1 || call.args.length > 2) {
+    return findings.add(
+      "argument",
+      `count() takes 1 or 2 arguments, not ${call.args.length}.`,
+      `Write ${countUsage}.`,
+      call
+    )
+  }
+  const related = relatedArguments(checking, call.args, countUsage)
+  if (value.of !== "word" || !/^\d{1,9}$/.test(value.text)) {
+    return findings.add(
+      "value",
+      "A count is compared with a whole number.",
+      `Write a number from 0 to ${maxNumber}.`,
+      value
+    )
+  }
+  if (related === null) return null
+  const { end: { ways }, item } = related
+  if (ways.length > 1) {
+    return findings.add(
+      "argument",
+      "count() takes one relation, not a path.",
+      "Write has(customer, \"count(orders) >= 3\").",
+      call.args[0]!
+    )
+  }
+  const count = (compared: Comparison): FilterTree => ({
+    op: "count",
+    way: ways[0]!,
+    item,
+    is: compared,
+    number: Number(value.text),
+    span: spanOf(checking, call)
+  })
+  return is === "!=" ? not(count("=")) : count(is)
+}
+
 const functions: { readonly [name in FunctionName]: FilterFunction } = {
   in: {
     usage: inUsage,
     least: 2,
     most: Infinity,
     check: (checking, args, call) => {
-      const field = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json", inUsage)
-      if (field === null) return null
+      const place = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json", inUsage)
+      if (place === null) return null
+      const { field, name, span, ways } = place
       const values: Operand[] = []
       for (let at = 1; at < args.length && !checking.findings.full; at++) {
-        const operand = operandOf(checking, field, args[at]!)
+        const operand = operandOf(checking, field, args[at]!, name)
         if (operand !== null) values.push(operand)
       }
-      return values.length === args.length - 1 ? { op: "in", field, values } : null
+      return values.length === args.length - 1 ? through(ways, { op: "in", field, values }, span) : null
     }
   },
   search: {
@@ -106,7 +226,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 2,
     most: 2,
     check: (checking, args, call) => {
-      const field = fieldOfKind(checking, args[0]!, call, isText, similarUsage)
+      const place = fieldOfKind(checking, args[0]!, call, isText, similarUsage)
       const text = soughtOf(checking, args[1]!)
       if (text === "") {
         return checking.findings.add(
@@ -116,7 +236,8 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
           args[1]!
         )
       }
-      return field === null || text === null ? null : { op: "similar", field, text, span: spanOf(call) }
+      if (place === null || text === null) return null
+      return through(place.ways, { op: "similar", field: place.field, text, span: spanOf(checking, call) }, place.span)
     }
   },
   regex: {
@@ -124,7 +245,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 2,
     most: 2,
     check: (checking, args, call) => {
-      const field = fieldOfKind(checking, args[0]!, call, isText, regexUsage)
+      const place = fieldOfKind(checking, args[0]!, call, isText, regexUsage)
       const value = args[1]!
       if (value.of !== "string") {
         return checking.findings.add(
@@ -143,7 +264,8 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
           value
         )
       }
-      return field === null ? null : { op: "regex", field, pattern, span: spanOf(call) }
+      if (place === null) return null
+      return through(place.ways, { op: "regex", field: place.field, pattern, span: spanOf(checking, call) }, place.span)
     }
   },
   isNull: {
@@ -153,9 +275,25 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     check: (checking, args) => {
       const value = args[0]!
       // No other way of writing it is in question, so the hint names fields only.
-      const field = value.of === "word" ? fieldOf(checking, value) : fieldArgument(checking, value, "isNull(due_on)")
-      return field === null ? null : { op: "null", field }
+      const place = value.of === "word" ? placeOf(checking, value) : fieldArgument(checking, value, "isNull(due_on)")
+      return place === null ? null : not(presentAt(place))
     }
+  },
+  has: {
+    usage: hasUsage,
+    least: 1,
+    most: 2,
+    check: (checking, args, call) => {
+      const related = relatedArguments(checking, args, hasUsage)
+      return related === null ? null : through(related.end.ways, related.item, spanOf(checking, call))
+    }
+  },
+  count: {
+    usage: countUsage,
+    least: 1,
+    most: 2,
+    check: (checking, _, call) =>
+      checking.findings.add("argument", "count() gives a number, which is compared.", `Write ${countUsage}.`, call)
   },
   now: {
     usage: "now() after a comparison, such as created_at > now() - 7d",
@@ -186,7 +324,11 @@ export const callTree = (checking: Checking, call: Call): FilterTree | null => {
   }
   const { check, least, most, usage } = functions[name]
   if (call.args.length < least || call.args.length > most) {
-    const count = least === most ? `${least} argument${least === 1 ? "" : "s"}` : `at least ${least} arguments`
+    const count = least === most
+      ? `${least} argument${least === 1 ? "" : "s"}`
+      : most === Infinity
+      ? `at least ${least} arguments`
+      : `${least} or ${most} arguments`
     return checking.findings.add(
       "argument",
       `${name}() takes ${count}, not ${call.args.length}.`,

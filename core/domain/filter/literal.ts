@@ -9,21 +9,27 @@ import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
 import type { Kind } from "../value/kind.ts"
 import { decode } from "./lex.ts"
-import type { Value, Word } from "./parse.ts"
+import type { Syntax, Value, Word } from "./parse.ts"
 import type { FilterScope, Findings } from "./scope.ts"
 import { nameHint, namesOf, nearest, quote } from "./scope.ts"
-import type { Operand } from "./tree.ts"
+import type { FilterTree, Operand } from "./tree.ts"
 
 /** What a check works with: the names in reach, and where errors go. */
 export interface Checking {
   readonly scope: FilterScope
   readonly findings: Findings
+  /** How many relations lead from the record to this scope. */
+  readonly depth: number
+  /** What all texts of a filter have together. */
+  readonly spent: { terms: number }
+  /** The tree of a syntax in some scope, for filters inside this one. */
+  readonly check: (checking: Checking, syntax: Syntax) => FilterTree | null
 }
 
 /** Access rules may name every declared field; callers only filterable ones. */
-const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.caller || field.filterable
+export const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.caller || field.filterable
 
-const filterableFields = "Fields that can be filtered"
+export const filterableFields = "Fields that can be filtered"
 
 /**
  * The field that a name stands for, or null after reporting. `usage` is how to write the function whose argument the name is; it goes into
@@ -35,7 +41,9 @@ export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: strin
   const named = nameHint(name.text, namesOf(scope, mayFilter(scope)), filterableFields)
   // `status in (draft, paid)` is read as a call of `in` with the field `draft`. When no field has a name like it, the hint shows how to
   // write the function.
-  const hint = field === undefined && usage !== undefined && named.startsWith(filterableFields)
+  const hint = field === undefined && (scope.relations?.step(name.text) ?? null) !== null
+    ? `It is a relation: name a field of it, such as ${name.text}.id, or write has(${name.text}).`
+    : field === undefined && usage !== undefined && named.startsWith(filterableFields)
     ? `Write ${usage}. ${named}`
     : named
   return field === undefined
@@ -111,16 +119,15 @@ export const callerOf = ({ findings, scope }: Checking, field: Field, value: Val
   return { of: "caller", value: value.text === "caller.id" ? "id" : "tenant" }
 }
 
-const refuseValue = ({ findings }: Checking, field: Field, text: string, hint: string, span: Span): null =>
-  findings.add("value", `${quote(text)} is not a value of the field ${quote(field.name)}.`, hint, span)
+const refuseValue = ({ findings }: Checking, name: string, text: string, hint: string, span: Span): null =>
+  findings.add("value", `${quote(text)} is not a value of the field ${quote(name)}.`, hint, span)
 
-/** A checked operand for a field, or null after reporting. */
-export const operandOf = (checking: Checking, field: Field, value: Value): Operand | null => {
+/** A checked operand for a field, or null after reporting. `name`: how the field is called here. */
+export const operandOf = (checking: Checking, field: Field, value: Value, name = field.name): Operand | null => {
   if (value.of === "call") {
-    const name = value.name.text
-    if (name !== "now") {
+    if (value.name.text !== "now") {
       const hint = "Only now() can stand as a value; put text in quotes."
-      return checking.findings.add("value", `${quote(name)} cannot be used as a value.`, hint, value.name)
+      return checking.findings.add("value", `${quote(value.name.text)} cannot be used as a value.`, hint, value.name)
     }
     if (value.args.length > 0) {
       return checking.findings.add(
@@ -132,7 +139,7 @@ export const operandOf = (checking: Checking, field: Field, value: Value): Opera
     }
     if (field.kind !== "timestamp" && field.kind !== "date") {
       const hint = "now() compares with timestamp and date fields."
-      return checking.findings.add("value", `The field ${quote(field.name)} is not a time.`, hint, value)
+      return checking.findings.add("value", `The field ${quote(name)} is not a time.`, hint, value)
     }
     return { of: "now", offset: value.shift?.micros ?? 0n }
   }
@@ -141,9 +148,9 @@ export const operandOf = (checking: Checking, field: Field, value: Value): Opera
   if (value.of === "word" && value.text === "null") {
     return refuseValue(
       checking,
-      field,
+      name,
       "null",
-      `Use isNull(${field.name}), or put null in quotes to mean the text.`,
+      `Use isNull(${name}), or put null in quotes to mean the text.`,
       value
     )
   }
@@ -152,12 +159,12 @@ export const operandOf = (checking: Checking, field: Field, value: Value): Opera
   const cell = cellFromText(field, text)
   if (Result.isSuccess(cell)) {
     const literal = { of: "literal", text: cell.success } as const
-    return field.kind === "float" ? { ...literal, span: { start: value.start, end: value.end } } : literal
+    return field.kind === "float" ? { ...literal, span: checking.findings.span(value) } : literal
   }
   const near = field.kind === "enum" ? nearest(text, field.values) : null
   return refuseValue(
     checking,
-    field,
+    name,
     text,
     near === null ? cell.failure.message : `Did you mean ${near}? ${cell.failure.message}`,
     value

@@ -20,7 +20,9 @@ const maxValues = 5_000
 const maxShiftSeconds = 1_000n * 31_557_600n
 
 /** The names that a following parenthesis makes a call even across white space. */
-export const functionNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
+const spacedNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
+/** All functions. The further ones are words of everyday texts: only a parenthesis right behind makes them a call. */
+export const functionNames = [...spacedNames, "has", "count"] as const
 export type FunctionName = (typeof functionNames)[number]
 
 /** Unquoted text as written, escapes included. */
@@ -61,6 +63,14 @@ export type Syntax =
     readonly value: Value
   }
   | { readonly node: "call"; readonly call: Call }
+  /** A call that is compared: `count(lines) >= 3`. */
+  | {
+    readonly node: "counted"
+    readonly call: Call
+    readonly is: Comparator
+    readonly isAt: Span
+    readonly value: Value
+  }
   /** A bare word or phrase: text search. */
   | { readonly node: "global"; readonly value: Word | Quoted }
 
@@ -99,10 +109,11 @@ class Parser {
   token: Token
   /** End of the token before `token`. */
   end = 0
-  terms = 0
+  terms: number
 
-  constructor(text: string) {
+  constructor(text: string, terms: number) {
     this.text = text
+    this.terms = terms
     this.token = this.read(0)
   }
 
@@ -246,9 +257,20 @@ class Parser {
     if (target !== null) return this.targeted(token, level, target)
     if (token.kind === "word") {
       const name = wordOf(token)
-      if (this.opensCall(name, functionNames)) return { node: "call", call: this.call(name, level) }
+      if (this.opensCall(name, spacedNames)) {
+        const call = this.call(name, level)
+        return name.text === "count" && this.at("comparator") ? this.counted(call, level) : { node: "call", call }
+      }
       if (this.at("comparator")) return this.restriction(name, level)
-      // In AIP-160 a period leads to a member. Records have none.
+      if (token.text.startsWith(".") || token.text.endsWith(".")) {
+        this.refuse(
+          "syntax",
+          "A path has no spaces and no empty parts.",
+          "Write it as one word, such as customer.country.",
+          token
+        )
+      }
+      // In AIP-160 a period leads to a member, which needs a comparison.
       if (token.text.includes(".")) {
         this.refuse("syntax", "A word to search for has no periods.", `Put it in quotes: ${quote(token.text)}.`, token)
       }
@@ -320,6 +342,18 @@ class Parser {
       return { node: "not", item: this.group(this.enter(level + 1, isAt), { field, is: "=", isAt }) }
     }
     return { node: "restriction", field, is, isAt, value: this.value(level, `after ${is}`) }
+  }
+
+  counted(call: Call, level: number): Syntax {
+    const { end, start, text } = this.token
+    this.advance()
+    return {
+      node: "counted",
+      call,
+      is: text as Comparator,
+      isAt: { start, end },
+      value: this.value(level, `after ${text}`)
+    }
   }
 
   quoted(token: Token): Quoted {
@@ -465,12 +499,21 @@ export const textProblem = (text: string, most: number, what: string): FilterErr
     )
 }
 
-/** Parses a filter; null is the empty filter. The error is the first one in the text. */
-export const parseFilter = (text: string): Result.Result<Syntax | null, FilterError> => {
+/** What a filter text says: null is the empty filter. */
+export interface Parsed {
+  readonly syntax: Syntax | null
+  /** Its conditions, and those that were counted before it. */
+  readonly terms: number
+}
+
+/** Parses a filter. The error is the first one in the text. `terms`: the conditions of the text that this one stands in. */
+export const parseFilter = (text: string, terms = 0): Result.Result<Parsed, FilterError> => {
   const bad = textProblem(text, maxCharacters, "filter")
   if (bad !== null) return Result.fail(bad)
   try {
-    return Result.succeed(new Parser(text).whole())
+    const parser = new Parser(text, terms)
+    const syntax = parser.whole()
+    return Result.succeed({ syntax, terms: parser.terms })
   } catch (refused) {
     if (refused instanceof Refused) return Result.fail(refused.error)
     throw refused

@@ -40,11 +40,46 @@ const operandText = (field: Field, operand: Operand): string => {
   }
 }
 
-const negated = (item: FilterTree): string => {
-  if (item.op === "compare" && item.is === "=") return `${item.field.name} != ${operandText(item.field, item.value)}`
-  if (item.op === "match") return `${item.field.name} != ${matchText(item.parts)}`
-  if (item.op === "null") return `${item.field.name}:*`
+const negated = (item: FilterTree, at: string): string => {
+  if (item.op === "compare" && item.is === "=") {
+    return `${at}${item.field.name} != ${operandText(item.field, item.value)}`
+  }
+  if (item.op === "match") return `${at}${item.field.name} != ${matchText(item.parts)}`
+  if (item.op === "null") return `${at}${item.field.name}:*`
+  if (item.op === "count" && item.is === "=") return `${countText(item)} != ${item.number}`
+  const end = item.op === "some" ? endOf(item) : null
+  if (end?.path === true) {
+    const { tree } = end
+    if (tree.op === "not") return `isNull(${end.at}${(tree.item as { readonly field: Field }).field.name})`
+    if (tree.op === "match" || (tree.op === "compare" && tree.is === "=")) return negated(tree, end.at)
+  }
   return item.op === "and" || item.op === "or" ? `NOT (${printFilter(item)})` : `NOT ${printFilter(item)}`
+}
+
+/** What a path with a condition says by itself. Everything else about related records stands in `has(…)`. */
+const asPath: ReadonlySet<FilterTree["op"]> = new Set(["compare", "in", "match", "contains", "similar", "regex"])
+
+/** The end of a chain of relations: the names that lead there, the tree there, and whether a path says it. */
+const endOf = (tree: Related): { readonly at: string; readonly tree: FilterTree; readonly path: boolean } => {
+  let at = ""
+  let item: FilterTree = tree
+  while (item.op === "some") {
+    at += `${item.way.relation.name}.`
+    item = item.item
+  }
+  return { at, tree: item, path: asPath.has(item.op) || (item.op === "not" && item.item.op === "null") }
+}
+
+type Related = Extract<FilterTree, { readonly op: "some" }>
+
+const innerText = (tree: FilterTree): string => tree.op === "true" ? "" : `, ${quotedPattern(printFilter(tree))}`
+
+const countText = ({ item, way }: Extract<FilterTree, { readonly op: "count" }>): string =>
+  `count(${way.relation.name}${innerText(item)})`
+
+const someText = (some: Related): string => {
+  const { at, path, tree } = endOf(some)
+  return path ? printAt(tree, at) : `has(${at.slice(0, -1)}${innerText(tree)})`
 }
 
 const matchText = (parts: readonly string[]): string => `"${parts.map(escaped).join("*")}"`
@@ -53,7 +88,10 @@ const matchText = (parts: readonly string[]): string => `"${parts.map(escaped).j
  * The canonical text of a tree. A tree that came from text reads back as itself. Params and the constant `false` have no text: what is
  * written for them is refused when it is read.
  */
-export const printFilter = (tree: FilterTree): string => {
+export const printFilter = (tree: FilterTree): string => printAt(tree, "")
+
+/** The text of a tree at the end of a path; `at` is empty or ends with a period. Only conditions on one field stand there. */
+const printAt = (tree: FilterTree, at: string): string => {
   switch (tree.op) {
     case "true":
       return ""
@@ -65,22 +103,26 @@ export const printFilter = (tree: FilterTree): string => {
     case "or":
       return tree.items.map((item) => item.op === "and" ? `(${printFilter(item)})` : printFilter(item)).join(" OR ")
     case "not":
-      return negated(tree.item)
+      return negated(tree.item, at)
     case "compare":
-      return `${tree.field.name} ${tree.is} ${operandText(tree.field, tree.value)}`
+      return `${at}${tree.field.name} ${tree.is} ${operandText(tree.field, tree.value)}`
     case "in":
-      return `in(${[tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
+      return `in(${[at + tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
     case "null":
       return `isNull(${tree.field.name})`
     case "match":
-      return `${tree.field.name} = ${matchText(tree.parts)}`
+      return `${at}${tree.field.name} = ${matchText(tree.parts)}`
     case "contains":
-      return `${tree.field.name}:${quoted(tree.text)}`
+      return `${at}${tree.field.name}:${quoted(tree.text)}`
     case "search":
       return `search(${quoted(tree.text)})`
     case "similar":
-      return `similar(${tree.field.name}, ${quoted(tree.text)})`
+      return `similar(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "regex":
-      return `regex(${tree.field.name}, ${quotedPattern(tree.pattern)})`
+      return `regex(${at}${tree.field.name}, ${quotedPattern(tree.pattern)})`
+    case "some":
+      return someText(tree)
+    case "count":
+      return `${countText(tree)} ${tree.is} ${tree.number}`
   }
 }

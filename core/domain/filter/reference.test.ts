@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { examplesOf } from "../../../test/docs/blocks.ts"
 import { filterFields, scopeOf } from "../../../test/support/filter.ts"
-import { makeField } from "../../../test/support/model.ts"
-import type { FilterErrorCode } from "./read.ts"
+import { makeField, makeModel } from "../../../test/support/model.ts"
+import type { FilterErrorCode, FilterScope } from "./read.ts"
 import { readFilter, readOrder } from "./read.ts"
+import { always } from "./tree.ts"
 
 const page = readFileSync(new URL("../../../docs/reference/filter.md", import.meta.url), "utf8")
 
@@ -27,6 +28,41 @@ describe("the reference page", () => {
     expect(filters.length).toBeGreaterThan(20)
     expect(filters.filter((text) => Result.isFailure(readFilter(text, scope)))).toEqual([])
     expect(codes(orders).filter((text) => Result.isFailure(readOrder(text, scope)))).toEqual([])
+  })
+
+  it("has examples through relations that are accepted", () => {
+    const through = section("Through relations").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+      codes(line.split(" | ")[0]!)
+    )
+    expect(through.length).toBeGreaterThan(15)
+    const scopes: { readonly [name: string]: FilterScope } = {
+      orders: shopScope(["id"], { customer: "customers", lines: "lines" }),
+      customers: shopScope(["id", "country"], { orders: "orders" }),
+      lines: shopScope(["id", "quantity"], { product: "products" }),
+      products: shopScope(["id", "name"], {})
+    }
+    function shopScope(names: readonly string[], relations: { readonly [name: string]: string }): FilterScope {
+      const fields = names.map((name) =>
+        makeField({ name, kind: name === "name" || name === "country" ? "text" : "integer" })
+      )
+      const step = (name: string) => {
+        const target = relations[name]
+        if (target === undefined) return null
+        const model = makeModel({ name: target, fields: [{ name: "id", kind: "integer" }] })
+        const [to] = model.key
+        return {
+          way: {
+            relation: { name, target, many: name.endsWith("s"), from: fields[0]!, to: "id" },
+            model,
+            to: to!,
+            rows: always
+          },
+          scope: scopes[target]!
+        }
+      }
+      return scopeOf(fields, { relations: { names: () => Object.keys(relations), step } })
+    }
+    expect(through.filter((text) => Result.isFailure(readFilter(text, scopes["orders"]!)))).toEqual([])
   })
 
   it("shows an error as it is", () => {

@@ -5,6 +5,21 @@
 
 import type { Field } from "../model/model.ts"
 import type { ProblemError, Span } from "../problem.ts"
+import type { Way } from "./tree.ts"
+
+/** A relation that can be followed, and the names in reach at its end. */
+export interface Step {
+  readonly way: Way
+  readonly scope: FilterScope
+}
+
+/** The relations in reach. One that is hidden is not among them, as little as one that never was. */
+export interface Relations {
+  /** Public names, for hints. */
+  readonly names: () => readonly string[]
+  /** The same name gives the same step. */
+  readonly step: (name: string) => Step | null
+}
 
 /** The names in reach of a text. */
 export interface FilterScope {
@@ -14,6 +29,8 @@ export interface FilterScope {
   readonly searched: readonly Field[]
   /** True for access rules: `caller.id` and `caller.tenant` are values, and fields need not be filterable. */
   readonly caller: boolean
+  /** Absent: no condition goes through relations here. */
+  readonly relations?: Relations
 }
 
 /**
@@ -52,10 +69,26 @@ export const refusal = (code: FilterErrorCode, message: string, hint: string, sp
 /** Collects errors up to a cap. Errors beyond it are dropped. */
 export class Findings {
   static readonly cap = 20
-  readonly errors: FilterError[] = []
+  readonly errors: FilterError[]
+  readonly #place: (at: number) => number
+
+  constructor(errors: FilterError[] = [], place: (at: number) => number = (at) => at) {
+    this.errors = errors
+    this.#place = place
+  }
+
+  /** The same for a text inside this one: `place` says where a place of it is in this one. */
+  within(place: (at: number) => number): Findings {
+    return new Findings(this.errors, (at) => this.#place(place(at)))
+  }
+
+  /** A span in the whole text. */
+  span({ end, start }: Span): Span {
+    return { start: this.#place(start), end: this.#place(end) }
+  }
 
   add(code: FilterErrorCode, message: string, hint: string, span: Span): null {
-    if (this.errors.length < Findings.cap) this.errors.push(refusal(code, message, hint, span))
+    if (this.errors.length < Findings.cap) this.errors.push(refusal(code, message, hint, this.span(span)))
     return null
   }
 

@@ -3,7 +3,7 @@
  * evaluator both read this shape. It is two-valued everywhere: a null never makes a condition unknown.
  */
 
-import type { Field } from "../model/model.ts"
+import type { Field, Model, Relation } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 
 /**
@@ -21,6 +21,15 @@ export type Operand =
   | { readonly of: "caller"; readonly value: "id" | "tenant" }
 
 export type Comparison = "=" | "<" | "<=" | ">" | ">="
+
+/** A relation as somebody can follow it. `rows`: which records of the target exist for them. Whoever makes a `Way` has decided that. */
+export interface Way {
+  readonly relation: Relation
+  /** The target, and its field that pairs with `relation.from`. */
+  readonly model: Model
+  readonly to: Field
+  readonly rows: FilterTree
+}
 
 /**
  * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
@@ -53,6 +62,23 @@ export type FilterTree =
     readonly span?: Span
     readonly only?: FilterTree
   }
+  /**
+   * At least one record at the end of the way passes `item`, a tree over the target. A record without related ones has none. `span`: the place of
+   * the condition in the text.
+   */
+  | { readonly op: "some"; readonly way: Way; readonly item: FilterTree; readonly span?: Span }
+  /** The number of records at the end of the way that pass `item`, compared with `number`. */
+  | {
+    readonly op: "count"
+    readonly way: Way
+    readonly item: FilterTree
+    readonly is: Comparison
+    readonly number: number
+    readonly span?: Span
+  }
+
+/** Conditions about related records. */
+export type RelatedTree = Extract<FilterTree, { readonly op: "some" | "count" }>
 
 export const always: FilterTree = { op: "true" }
 export const never: FilterTree = { op: "false" }
@@ -94,7 +120,7 @@ export const anyOf = (trees: readonly FilterTree[]): FilterTree => {
   return items.length === 0 ? never : items.length === 1 ? items[0]! : { op: "or", items }
 }
 
-/** The conditions of a kind in a tree, in the order in which they stand in the text. */
+/** The conditions of a kind in a tree, those on related records included, in the order in which they stand in the text. */
 export const conditionsOf = <O extends FilterTree["op"]>(
   tree: FilterTree,
   op: O
@@ -103,13 +129,16 @@ export const conditionsOf = <O extends FilterTree["op"]>(
     ? [tree as Extract<FilterTree, { readonly op: O }>]
     : tree.op === "and" || tree.op === "or"
     ? tree.items.flatMap((item) => conditionsOf(item, op))
-    : tree.op === "not"
+    : tree.op === "not" || tree.op === "some" || tree.op === "count"
     ? conditionsOf(tree.item, op)
     : []
 
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
-/** The tree, with its patterns confined to `rows`. The same two trees give the same object. For conditions that are asked together with `rows`. */
+/**
+ * The tree, with its patterns confined to `rows`. The same two trees give the same object. For conditions that are asked together with `rows`. Patterns on
+ * related records were confined when their way was made.
+ */
 export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
   if (rows.op === "true" || conditionsOf(tree, "regex").length === 0) return tree
   let known = confinements.get(rows)
@@ -145,7 +174,33 @@ export interface Bindings {
   readonly params: readonly string[]
 }
 
-/** The fields that a filter asks for. */
+const relatedTrees = new WeakMap<FilterTree, readonly RelatedTree[]>()
+
+const relatedIn = (tree: FilterTree): readonly RelatedTree[] => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return tree.items.flatMap(relatedIn)
+    case "not":
+      return relatedIn(tree.item)
+    case "some":
+    case "count":
+      return [tree, ...relatedIn(tree.way.rows), ...relatedIn(tree.item)]
+    default:
+      return nothingRelated
+  }
+}
+
+const nothingRelated: readonly RelatedTree[] = []
+
+/** All conditions about related records in a tree, also those inside others and in the rows that they see. */
+export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
+  let found = relatedTrees.get(tree)
+  if (found === undefined) relatedTrees.set(tree, found = relatedIn(tree))
+  return found
+}
+
+/** The fields of the record itself that a filter asks for; of a relation that is its near side. */
 export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
   switch (tree.op) {
     case "true":
@@ -160,6 +215,10 @@ export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): Readon
       break
     case "search":
       for (const field of tree.fields) into.add(field)
+      break
+    case "some":
+    case "count":
+      into.add(tree.way.relation.from)
       break
     default:
       into.add(tree.field)

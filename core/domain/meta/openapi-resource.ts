@@ -77,7 +77,10 @@ const filterText = (subject: Subject): string | null => {
       : [`Fields: ${namesThat(subject, (field) => field.filterable)}.`, `Example: \`${filterExample(first)}\`.`]),
     ...(restricted.searched.length === 0
       ? []
-      : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`])
+      : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`]),
+    ...(subject.relations.length === 0
+      ? []
+      : [`Paths go through ${codes(subject.relations.map((relation) => relation.name))}.`])
   ]
   return parts.length === 0 ? null : ["A filter (AIP-160).", ...parts].join(" ")
 }

@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
+import type { Access } from "../access/access.ts"
 import { readableBit, restrictModel } from "../access/restrict.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { FilterTree } from "../filter/tree.ts"
@@ -232,7 +233,7 @@ describe("checkCurrencies", () => {
     const { keys, measures } = question(query)
     return checkCurrencies(by, "measures", measures, keys.map(({ field }) => field), filter)
   }
-  const filtered = (text: string) => Result.getOrThrow(checkFilter(restricted, text))
+  const filtered = (text: string) => Result.getOrThrow(checkFilter(() => null, { restricted } as Access, text))
 
   it.each(["sum", "avg", "min", "max", "median", "p95"])("refuses %s of amounts in several currencies", (of) => {
     const problem = Result.getOrThrow(Result.flip(check({ group_by: "status", measures: `count,${of}(total)` })))

@@ -30,6 +30,33 @@ export const isExpensive = (
   rows: number
 ): boolean => estimate.scannedRows > rows && estimate.cost > rows * costPerRow
 
+/** How much more than such a scan an aggregate over related records may cost: its joins read as many rows again, and have time. */
+const joinedShare = 5
+
+/**
+ * The same for conditions about related records. They may cost much without a scan, by looking at the related ones of each row: so the cost alone says
+ * it. Of a page, see `isHasty`.
+ */
+export const isExpensiveRelated = (
+  estimate: { readonly scannedRows: number; readonly cost: number },
+  rows: number
+): boolean => isExpensive(estimate, rows) || estimate.cost > rows * costPerRow * joinedShare
+
+/**
+ * Whether a page counts on stopping early. The planner supposes that the rows that pass lie evenly; through relations it cannot know. So only time
+ * shows whether such a page is cheap.
+ */
+export const isHasty = (estimate: { readonly through: number }, rows: number): boolean =>
+  estimate.through > rows * costPerRow
+
+/** Whether all rows of a page may be found before its first: that is as much work as an aggregate's. */
+export const mayFindAll = (estimate: { readonly cost: number }, aggregateRows: number): boolean =>
+  estimate.cost <= aggregateRows * costPerRow
+
+/** Milliseconds for a page that counts on stopping early, and for one that finds all rows first. */
+export const hastyMs = 60
+export const wholeMs = 250
+
 /** Part of a table that is read through an index rather than from end to end, and bytes of a row from which on an index alone is much smaller. */
 const selective = 0.1
 const wideRow = 128

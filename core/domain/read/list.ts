@@ -6,10 +6,11 @@
 
 import * as Result from "effect/Result"
 import type { Access, RestrictedModel } from "../access/access.ts"
+import { type Accesses, type Dependencies, liveOnly, sameAnswers, scopeOf, seenRows } from "../access/reach.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
-import { always, both, confined, not } from "../filter/tree.ts"
+import { always, both, confined, not, relatedOf } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -33,9 +34,18 @@ export interface ListShape extends Face {
 
 type Checked<A> = Result.Result<A, readonly ProblemError[]>
 
+/** A checked filter text, for those who see the same through its relations. */
+interface CheckedFilter {
+  readonly dependencies: Dependencies
+  readonly checked: Checked<FilterTree>
+}
+
+/** How many of them are kept for one text. */
+const mostVariants = 8
+
 /** Caches of one restricted model: checked texts, faces and shapes. Texts above `cachedText` characters are not worth keeping. */
 interface Caches {
-  readonly filters: BoundedMap<string, Checked<FilterTree>>
+  readonly filters: BoundedMap<string, readonly CheckedFilter[]>
   readonly orders: BoundedMap<string, Checked<readonly SortKey[]>>
   readonly faces: BoundedMap<string, { readonly access: Access; readonly face: Face }>
   readonly shapes: BoundedMap<string, { readonly access: Access; readonly shape: ListShape }>
@@ -64,16 +74,22 @@ const refusal = (
   errors: readonly ProblemError[]
 ): Problem => problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
 
-/** Checks a filter text for the caller; empty text lets every row pass. */
-export const checkFilter = (restricted: RestrictedModel, text: string): Result.Result<FilterTree, Problem> => {
+/** Checks a filter text for the caller, who reaches other resources by `accesses`; empty text lets every row pass. */
+export const checkFilter = (
+  accesses: Accesses,
+  access: Access,
+  text: string
+): Result.Result<FilterTree, Problem> => {
   if (text.trim() === "") return Result.succeed(always)
-  const cache = cachesOf(restricted).filters
-  let checked = cache.get(text)
-  if (checked === undefined) {
-    checked = readFilter(text, { names: restricted.names, searched: restricted.searched, caller: false })
-    if (text.length <= cachedText) cache.set(text, checked)
+  const cache = cachesOf(access.restricted).filters
+  const known = cache.get(text) ?? []
+  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
+  if (found === undefined) {
+    const dependencies: Array<Dependencies[number]> = []
+    found = { dependencies, checked: readFilter(text, scopeOf(accesses, access, dependencies)) }
+    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
   }
-  return Result.mapError(checked, (errors) => refusal("invalid-filter", "filter", errors))
+  return Result.mapError(found.checked, (errors) => refusal("invalid-filter", "filter", errors))
 }
 
 /** Checks an order text and makes it total: the key's fields are added, so no two rows are equal. */
@@ -115,19 +131,6 @@ export const checkFields = (
 /** One message for an unknown name and a hidden one. */
 export const unknownField = (name: string): string => `There is no field "${name.slice(0, 100)}".`
 
-const conditions = new WeakMap<Model, FilterTree>()
-
-/** The condition "not soft-deleted"; every row when the model has no soft delete. */
-const liveOnly = (model: Model): FilterTree => {
-  if (model.softDelete === null) return always
-  let tree = conditions.get(model)
-  if (tree === undefined) {
-    tree = { op: "null", field: model.softDelete }
-    conditions.set(model, tree)
-  }
-  return tree
-}
-
 /** The rows of `visibleRows` that are soft-deleted, and no others. */
 export const deletedRows = (access: Access, filter: FilterTree): FilterTree =>
   both(visibleRows(access, filter, true), not(liveOnly(access.model)))
@@ -140,8 +143,19 @@ export const checkShowDeleted = (model: Model, showDeleted: boolean): Result.Res
 
 /** The rows a request may see: row filter and tenant, soft delete, and the caller's filter. */
 export const visibleRows = (access: Access, filter: FilterTree, showDeleted: boolean): FilterTree => {
-  const seen = showDeleted ? access.rows : both(access.rows, liveOnly(access.model))
+  const seen = showDeleted ? access.rows : seenRows(access)
   return both(seen, confined(filter, access.rows))
+}
+
+const identities = new WeakMap<FilterTree, number>()
+let lastIdentity = 0
+
+/** Tells apart filters of one text that go through relations. Others depend on nothing but their text. */
+const identityOf = (filter: FilterTree): string => {
+  if (relatedOf(filter).length === 0) return ""
+  let id = identities.get(filter)
+  if (id === undefined) identities.set(filter, id = ++lastIdentity)
+  return String(id)
 }
 
 interface ShapeRequest {
@@ -166,7 +180,10 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
     `${shown.permissions} ${order.length}`,
     more.map((field) => field.index).join(",")
   ].join("\u0000")
-  const key = `${request.showDeleted} ${request.limit} ${faceKey}\u0000${request.filterText}`
+  // One text means other rows to who sees others through its relations.
+  const key = `${request.showDeleted} ${request.limit} ${
+    identityOf(request.filter)
+  } ${faceKey}\u0000${request.filterText}`
   const cache = cachesOf(access.restricted).shapes
   const cached = cache.get(key)
   if (cached !== undefined && !isOutdated(cached.shape.layout) && sameDecisions(cached.access, access)) {

@@ -43,6 +43,10 @@ export interface PagePlan {
   /** The rows at `offset`, found from the end: for a page without a position that is nearer to it. It gives the same rows, and counts all to do so. */
   readonly fromEnd?: boolean
   readonly counted?: number
+  /** All rows that pass are found before the first is given: for conditions of which a planner wrongly expects that a walk in order soon meets enough. */
+  readonly whole?: boolean
+  /** Most milliseconds, if fewer than of every read: past them it fails with `Timeout`. */
+  readonly within?: number
 }
 
 /**
@@ -71,6 +75,8 @@ export interface CountPlan {
   readonly where: FilterTree
   readonly bindings: Bindings
   readonly cap: number | null
+  /** As of a page. */
+  readonly within?: number
 }
 
 /**

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type { Access, RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import type { Accesses } from "../access/reach.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
 import { isOwnName, ownNameMax } from "../own-name.ts"
@@ -53,10 +54,10 @@ const readText = (field: string, raw: unknown, most: number): Read<string> =>
     ? Result.succeed(raw)
     : wrong(field, `The value must be a text of at most ${most} characters.`)
 
-const readFilterText = (raw: unknown, { restricted }: Access): Read<string> =>
+const readFilterText = (raw: unknown, access: Access, accesses: Accesses): Read<string> =>
   Result.flatMap(
     readText("filter", raw, mostFilter),
-    (text): Read<string> => Result.map(checkFilter(restricted, text), () => text)
+    (text): Read<string> => Result.map(checkFilter(accesses, access, text), () => text)
   )
 
 const readOrderText = (raw: unknown, { restricted }: Access): Read<string> =>
@@ -130,14 +131,19 @@ const readShared = (raw: unknown, caller: Caller): Read<readonly string[] | null
 const members = ["name", "filter", "order_by", "columns", "chart", "shared_with"] as const
 
 const readers: {
-  readonly [member in typeof members[number]]: (raw: unknown, access: Access, caller: Caller) => Read<unknown>
+  readonly [member in typeof members[number]]: (
+    raw: unknown,
+    access: Access,
+    accesses: Accesses,
+    caller: Caller
+  ) => Read<unknown>
 } = {
   name: (raw) => readName(raw),
   filter: readFilterText,
   order_by: readOrderText,
   columns: readColumns,
   chart: readChart,
-  shared_with: (raw, _, caller) => readShared(raw, caller)
+  shared_with: (raw, _, __, caller) => readShared(raw, caller)
 }
 
 const bodyName = {
@@ -167,6 +173,7 @@ export const readViewBody = (
   bag: Bag,
   stands: SavedViewBody | null,
   access: Access,
+  accesses: Accesses,
   caller: Caller
 ): Result.Result<SavedViewBody, Problem> => {
   const errors: ProblemError[] = []
@@ -179,7 +186,7 @@ export const readViewBody = (
       if (errors.length >= 20) break
       continue
     }
-    const read = readers[member](raw, access, caller)
+    const read = readers[member](raw, access, accesses, caller)
     if (Result.isSuccess(read)) values[bodyName[member]] = read.success
     // An invalid filter or order has a refusal of its own, with the positions in the text.
     else if ("slug" in read.failure) return Result.fail(read.failure)
@@ -192,10 +199,10 @@ export const readViewBody = (
 }
 
 /** A view as the caller may see it: parts that name something hidden are left out. */
-export const showView = (view: SavedViewBody, access: Access): ShownView => {
+export const showView = (view: SavedViewBody, access: Access, accesses: Accesses): ShownView => {
   const { restricted } = access
   const columns = view.columns.filter((name) => restricted.byName.has(name))
-  const filter = Result.isSuccess(checkFilter(restricted, view.filter)) ? view.filter : ""
+  const filter = Result.isSuccess(checkFilter(accesses, access, view.filter)) ? view.filter : ""
   const orderBy = Result.isSuccess(checkOrder(restricted, view.orderBy)) ? view.orderBy : ""
   const chart = Result.getOrElse(checkChart(view.chart, restricted), () => null)
   return {

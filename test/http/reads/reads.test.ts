@@ -8,6 +8,7 @@ import { expandScenarios } from "./expands.ts"
 import { getScenarios } from "./gets.ts"
 import { listScenarios } from "./lists.ts"
 import { refusalScenarios } from "./refusals.ts"
+import { relationScenarios } from "./relations.ts"
 import { tokenScenarios } from "./tokens.ts"
 
 describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
@@ -25,4 +26,5 @@ describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
   aggregateScenarios(() => service)
   expandScenarios(() => service)
   refusalScenarios(() => service)
+  relationScenarios(() => service)
 })

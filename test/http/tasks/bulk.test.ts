@@ -53,6 +53,20 @@ onBothTasks("bulk changes", () => fixture(1_203), (use) => {
     })
   })
 
+  it("go through relations, as far as the caller sees them", async () => {
+    const body = { op: "update", filter: "marks.colour = red", data: { title: "marked" } }
+    const tried = await use().post(boss, `${path}?dry_run=true`, body)
+    expect(tried.json, tried.text).toMatchObject({ total: 2, written: 2, refused: 0 })
+    const hidden = await use().post(clerk, path, body)
+    expect(hidden.status).toBe(400)
+    expect(hidden.text).toContain("There is no field \\\"marks.colour\\\".")
+    const id = await start(use(), boss, body)
+    await use().work()
+    expect((await use().task(boss, id)).json).toMatchObject({ state: "completed", done: 2, written: 2 })
+    const titles = await use().titles()
+    expect([...titles].filter(([, title]) => title === "marked").map(([note]) => note).sort()).toEqual(["1", "2"])
+  })
+
   it("tell of refusals that come late, and stop trying at the most that an answer lists", async () => {
     const late = await use().post(boss, `${path}?dry_run=true`, {
       op: "update",

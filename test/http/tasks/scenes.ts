@@ -55,6 +55,14 @@ const parts = defineResource("parts", {
   }
 })
 
+/** Records that only show what notes are marked by. */
+const marks = defineResource("marks", {
+  table: "marks",
+  primaryKey: "id",
+  fields: { id: f.integer(), note_id: f.relation("notes"), colour: f.text().filterable() },
+  access: { read: ["boss"], create: false, update: false, delete: false }
+})
+
 export const boss: TestCaller = { id: "bob", roles: ["boss"] }
 export const clerk: TestCaller = { id: "ann", roles: ["clerk"] }
 export const viewer: TestCaller = { id: "vic", roles: ["viewer"] }
@@ -64,7 +72,7 @@ export const hooks: { write: WriteHook | null; claim: (() => Promise<void>) | nu
 
 const configOf = (hooked: boolean) =>
   defineConfig({
-    resources: [notes, parts],
+    resources: [notes, parts, marks],
     roles: defineRoles({
       viewer: ["notes.read"],
       clerk: ["notes.read", "notes.create", "notes.update", "notes.delete", "parts.read"],
@@ -81,10 +89,16 @@ export const fixture = (count: number, hooked = false): Fixture => ({
   schema: `create table notes (id bigint primary key, title text not null, email text unique, amount numeric(12,2),
     done boolean not null default false, status text not null default 'open', secret text, owner text not null default 'ann',
     version integer not null default 1, deleted_at timestamptz);
+    create table marks (id integer primary key, note_id bigint not null, colour text not null);
     create table parts (note_id bigint, number integer, label text not null, primary key (note_id, number)); ${
     taskSchema().join(";")
   }`,
   rows: {
+    marks: [["1", "red"], ["2", "red"], ["4", "blue"]].map(([note_id = "", colour = ""], id) => ({
+      id,
+      note_id,
+      colour
+    })),
     notes: Array.from({ length: count }, (_, i) => ({
       id: String(i + 1),
       title: `note ${i + 1}`,

@@ -47,7 +47,7 @@ const completer =
   (resourceNow: () => Resource) => async (context: CompletionContext): Promise<CompletionResult | null> => {
     const resource = resourceNow()
     const before = context.state.sliceDoc(0, context.pos)
-    const value = /([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
+    const value = /(?<![.\w])([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
       /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
     const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
     if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {

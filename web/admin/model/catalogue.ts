@@ -30,6 +30,8 @@ export interface Resource {
   readonly related: (field: string) =>
     | { readonly relation: string; readonly target: Resource; readonly targetField: string }
     | undefined
+  /** The resource that a relation leads to, by the relation's name. Undefined if the caller does not see it. */
+  readonly target: (relation: string) => Resource | undefined
 }
 
 export interface NavGroup {
@@ -150,6 +152,10 @@ export const catalogueOf = (
         return found === undefined || target === undefined
           ? undefined
           : { relation: found.name, target, targetField: found.targetField }
+      },
+      target: (relation) => {
+        const found = model.relations.find(({ name }) => name === relation)
+        return found === undefined ? undefined : resources.get(found.resource)
       }
     })
   }

@@ -25,7 +25,7 @@ const field = (name: string, kind: string, more: object = {}) => ({
   ...more
 } as unknown as MetaField)
 
-const orders = catalogueOf({
+const catalogue = catalogueOf({
   user: { id: "u", roles: ["admin"], tenant: null },
   models: [{
     name: "orders",
@@ -38,10 +38,23 @@ const orders = catalogueOf({
       field("created_at", "timestamp", { alias: "created" }),
       field("due_on", "date", { optional: true }),
       field("open", "boolean"),
+      field("customer_id", "integer", { optional: true, relation: "customers" }),
       field("scan", "file", { optional: true, filterable: false }),
       field("photos", "files", { optional: true, filterable: false })
     ],
-    relations: [],
+    relations: [
+      { name: "customer", resource: "customers", many: false, field: "customer_id", targetField: "id" },
+      { name: "lost", resource: "nowhere", many: false, field: "customer_id", targetField: "id" }
+    ],
+    softDelete: false,
+    tenantScoped: false,
+    owner: null,
+    version: null
+  }, {
+    name: "customers",
+    primaryKey: ["id"],
+    fields: [field("id", "integer", { bits: 64 }), field("country", "country")],
+    relations: [{ name: "orders", resource: "orders", many: true, field: "id", targetField: "customer_id" }],
     softDelete: false,
     tenantScoped: false,
     owner: null,
@@ -53,11 +66,21 @@ const orders = catalogueOf({
   userMenu: [],
   pages: [],
   sources: []
-} as unknown as MetaDocument).resources.get("orders")!
+} as unknown as MetaDocument)
+const orders = catalogue.resources.get("orders")!
 
 const read = (text: string) => Result.getOrThrow(readConditions(text, orders))
 
 describe("conditions of a filter", () => {
+  it("go through the relations that the service names, as text", () => {
+    const text = "customer.country = \"DE\" AND has(customer, \"count(orders) > 3\") AND status = \"paid\""
+    const conditions = read(text)
+    expect(printConditions(conditions.map((each) => each.text))).toBe(text)
+    expect(conditions.map(({ simple }) => simple?.field ?? null)).toEqual([null, null, "status"])
+    const refused = readConditions("lost.id = 1", orders)
+    expect(Result.isFailure(refused) && refused.failure[0]!.hint).toBe("The relations here: customer.")
+  })
+
   it.each<readonly [string, readonly (Simple | null)[]]>([
     ["", []],
     ["status = paid", [{ field: "status", is: "is", values: ["paid"] }]],

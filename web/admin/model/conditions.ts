@@ -5,9 +5,15 @@
 
 import * as Result from "effect/Result"
 import { printFilter } from "../../../core/domain/filter/print.ts"
-import { type FilterError, type FilterScope, readFilter } from "../../../core/domain/filter/read.ts"
+import {
+  type FilterError,
+  type FilterScope,
+  readFilter,
+  type Relations,
+  type Step
+} from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
-import type { Field } from "../../../core/domain/model/model.ts"
+import type { Field, Model } from "../../../core/domain/model/model.ts"
 import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
@@ -89,6 +95,32 @@ const fieldOf = (field: MetaField, index: number): Field => ({
 
 const scopes = new WeakMap<Resource, FilterScope>()
 
+/** The relations that a filter may go through. Which records they lead to is the service's business: here they are only named. */
+const relationsOf = (resource: Resource): Relations => {
+  const steps = new Map<string, Step | null>()
+  const step = (name: string): Step | null => {
+    const known = steps.get(name)
+    if (known !== undefined) return known
+    const relation = resource.model.relations.find((each) => each.name === name)
+    const target = resource.target(name)
+    const from = relation === undefined ? undefined : scopeOf(resource).names.get(relation.field)
+    const scope = target === undefined ? undefined : scopeOf(target)
+    const to = relation === undefined ? undefined : scope?.names.get(relation.targetField)
+    const found = relation === undefined || from === undefined || scope === undefined || to === undefined ? null : {
+      way: {
+        relation: { name, target: relation.resource, many: relation.many, from, to: relation.targetField },
+        model: { name: relation.resource } as Model,
+        to,
+        rows: always
+      },
+      scope
+    }
+    steps.set(name, found)
+    return found
+  }
+  return { names: () => resource.model.relations.map(({ name }) => name).filter((name) => step(name) !== null), step }
+}
+
 /** The names that a filter of the resource may use. */
 export const scopeOf = (resource: Resource): FilterScope => {
   let scope = scopes.get(resource)
@@ -101,7 +133,7 @@ export const scopeOf = (resource: Resource): FilterScope => {
       if (field.searched) searched.push(field)
     }
     for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
-    scopes.set(resource, scope = { names, searched, caller: false })
+    scopes.set(resource, scope = { names, searched, caller: false, relations: relationsOf(resource) })
   }
   return scope
 }

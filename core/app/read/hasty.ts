@@ -1,0 +1,100 @@
+/**
+ * Pages of records that related ones are asked about. The planner supposes that a walk in the page's order soon meets enough of them, and cannot know: so the
+ * walk has little time. After that all rows that pass are found first. What neither gives in time is refused. The way that worked is remembered.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../../domain/access/access.ts"
+import { type FilterTree, relatedOf } from "../../domain/filter/tree.ts"
+import { quotedName, tableName } from "../../domain/model/table.ts"
+import { problem } from "../../domain/problem.ts"
+import type { Problem } from "../../domain/problem.ts"
+import { hastyMs, mayFindAll, wholeMs } from "../../domain/read/guard.ts"
+import type { PagePlan } from "../../domain/read/plan.ts"
+import type { Row } from "../../domain/value/kind.ts"
+import { RecordsError, type RecordsService } from "../../ports/records.ts"
+import type { Guarding, Way } from "../ground/guard.ts"
+import { recordsProblem } from "../ground/refusal.ts"
+
+/** What reading such pages needs of `Core`. */
+export interface Hurrying extends Guarding {
+  readonly records: Pick<RecordsService, "estimate" | "indexed" | "page">
+}
+
+/** Whether the pages of a query have little time, by its judgement. */
+export const isHurried = ({ judgements, options }: Hurrying, key: string): boolean =>
+  options.scanGuard.mode === "reject" && (judgements.get(key)?.way ?? null) !== null
+
+/** A page under the judgement of its query. `filter` is the caller's own, whose relations an index may be suggested for. */
+export const judgedPage = (
+  core: Hurrying,
+  access: Access,
+  key: string,
+  plan: PagePlan,
+  filter: FilterTree
+): Effect.Effect<readonly Row[], RecordsError | Problem> => {
+  const judgement = core.judgements.get(key)
+  if (judgement === undefined || judgement.way === null || !isHurried(core, key)) return core.records.page(plan)
+  const whole: PagePlan = { ...plan, whole: true, within: wholeMs }
+  const take = (way: Way): Effect.Effect<readonly Row[], RecordsError> =>
+    way === "walk"
+      ? core.records.page({ ...plan, within: hastyMs })
+      // What has worked before is not judged again.
+      : way === judgement.way
+      ? core.records.page(whole)
+      : Effect.flatMap(core.records.estimate(whole), (estimate) =>
+        mayFindAll(estimate, core.options.scanGuard.aggregateRows)
+          ? core.records.page(whole)
+          : Effect.fail(new RecordsError({ reason: { _tag: "Timeout" } })))
+  const other: Way = judgement.way === "walk" ? "whole" : "walk"
+  const second = Effect.tap(take(other), () =>
+    Effect.sync(() => {
+      const now = core.judgements.get(key)
+      if (now !== undefined) core.judgements.set(key, { ...now, way: other })
+    }))
+  return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))
+}
+
+/** A later page of an answer whose first page was judged and that has begun: it goes the way that worked, and has the time of every read. */
+export const laterPage = (core: Hurrying, key: string, plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> =>
+  core.records.page(core.judgements.get(key)?.way === "whole" ? { ...plan, whole: true } : plan)
+
+/** What is done instead when the time of a read has ended. */
+const ifCut = <A>(
+  read: Effect.Effect<A, RecordsError | Problem>,
+  instead: Effect.Effect<A, RecordsError | Problem>
+): Effect.Effect<A, RecordsError | Problem> =>
+  Effect.catch(
+    read,
+    (error) => error instanceof RecordsError && error.reason._tag === "Timeout" ? instead : Effect.fail(error)
+  )
+
+/** The refusal. An index on the far side of a relation is suggested where there is none. */
+const refused = (core: Hurrying, { caller }: Access, filter: FilterTree): Effect.Effect<never, Problem> => {
+  const detail = "The query would look at too many related records."
+  const ways = relatedOf(filter).map(({ way }) => way).filter(({ relation }) => relation.many)
+  const missing = Effect.filter(ways, ({ model, to }) =>
+    Effect.map(
+      Effect.catch(
+        core.records.indexed({ model, columns: [to], method: "btree", partial: false }),
+        recordsProblem
+      ),
+      (there) => !there
+    ))
+  return Effect.flatMap(missing, ([way]) => {
+    const { scanGuard } = core.options
+    const suggestion = way === undefined ? null : indexOf(way.model, [
+      way.to,
+      ...way.model.tenant !== null && caller.roles.includes("admin") ? [way.model.tenant] : []
+    ])
+    const hint = suggestion ??
+      `Narrow the filter by fields of the record itself, or raise options.scanGuard.seqScanRows, which is ${scanGuard.seqScanRows}.`
+    return Effect.fail(problem("expensive-query", detail, {
+      errors: [{ code: "related-records", message: detail, hint }],
+      ...(suggestion === null ? {} : { suggestion })
+    }))
+  })
+}
+
+const indexOf = (model: Parameters<typeof tableName>[0], columns: ReadonlyArray<{ readonly column: string }>): string =>
+  `create index on ${tableName(model)} (${columns.map(({ column }) => quotedName(column)).join(", ")})`

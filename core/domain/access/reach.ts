@@ -1,0 +1,97 @@
+/**
+ * What a caller reaches through relations: a relation is followed when both of its ends are readable and the target may be read. What is beyond is the
+ * target as the caller sees it. Whatever cannot be followed does not exist.
+ */
+
+import type { FilterScope, Step } from "../filter/read.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import { always, both } from "../filter/tree.ts"
+import type { Field, Model, Relation } from "../model/model.ts"
+import type { Access } from "./access.ts"
+
+/**
+ * What one caller may do with a resource, by its name. Null: there is no such resource, or none for them. Each resource is resolved once
+ * per request, so a rule function cannot answer in two ways within one (docs/guides/access.md#rules-of-a-resource).
+ */
+export type Accesses = (resource: string) => Access | null
+
+/** A relation that a caller can follow, and the access to its target. */
+export interface Reached {
+  readonly relation: Relation
+  readonly target: Access
+  /** The target's field that pairs with `relation.from`. */
+  readonly to: Field
+}
+
+/** The relation as this caller can follow it. Null when there is none, or when one of its ends is hidden. */
+export const reach = (accesses: Accesses, access: Access, name: string): Reached | null => {
+  const relation = access.model.relations.get(name)
+  if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
+  const target = accesses(relation.target)
+  if (target === null || target.tenantMissing || target.decisions.read.of === "deny") return null
+  const to = target.restricted.byName.get(relation.to)
+  return to === undefined ? null : { relation, target, to }
+}
+
+const conditions = new WeakMap<Model, FilterTree>()
+
+/** The condition "not soft-deleted"; every row when the model has no soft delete. */
+export const liveOnly = (model: Model): FilterTree => {
+  if (model.softDelete === null) return always
+  let tree = conditions.get(model)
+  if (tree === undefined) conditions.set(model, tree = { op: "null", field: model.softDelete })
+  return tree
+}
+
+/** The rows of a resource that exist for a caller who does not ask for deleted ones. */
+export const seenRows = (access: Access): FilterTree => both(access.rows, liveOnly(access.model))
+
+/** One question about a relation that a check asked, and what the answer depends on. */
+interface Asked {
+  /** The relations that lead to it, itself included. */
+  readonly path: readonly string[]
+  readonly found: Pick<Access, "restricted" | "rows"> | null
+}
+
+/** What a check depends on besides its own resource. */
+export type Dependencies = readonly Asked[]
+
+/**
+ * The names that a filter of a caller may use. `asked` gets what the check of a filter comes to depend on: who gets other answers to these questions
+ * needs another check.
+ */
+export const scopeOf = (accesses: Accesses, access: Access, asked: Asked[]): FilterScope =>
+  scopeAt(accesses, access, asked, [])
+
+const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonly string[]): FilterScope => {
+  const { model, restricted } = access
+  const known = new Map<string, Step | null>()
+  const step = (name: string): Step | null => {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const reached = reach(accesses, access, name)
+    const path = [...at, name]
+    // What is no relation of the model is none for anybody.
+    if (model.relations.has(name)) asked.push({ path, found: reached?.target ?? null })
+    const found = reached === null ? null : {
+      way: { relation: reached.relation, model: reached.target.model, to: reached.to, rows: seenRows(reached.target) },
+      scope: scopeAt(accesses, reached.target, asked, path)
+    }
+    known.set(name, found)
+    return found
+  }
+  return {
+    names: restricted.names,
+    searched: restricted.searched,
+    caller: false,
+    relations: { names: () => [...model.relations.keys()].filter((name) => step(name) !== null), step }
+  }
+}
+
+/** Whether the answers that a check depends on are the same for this caller. They hold no caller; operands bind later. */
+export const sameAnswers = (dependencies: Dependencies, accesses: Accesses, access: Access): boolean =>
+  dependencies.every(({ found, path }) => {
+    let at: Access | null = access
+    for (const name of path) at = at === null ? null : reach(accesses, at, name)?.target ?? null
+    return at === null || found === null ? at === found : at.restricted === found.restricted && at.rows === found.rows
+  })

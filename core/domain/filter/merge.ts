@@ -1,0 +1,163 @@
+/**
+ * Rewrites conditions about related records so that a database has few subqueries to plan and can join each: those of one relation become one
+ * where that means the same, and negation stands directly before a subquery. It changes no meaning. Trees are two-valued, so that De Morgan's laws hold.
+ */
+
+import type { Relation } from "../model/model.ts"
+import type { FilterTree, RelatedTree, Way } from "./tree.ts"
+import { allOf, always, anyOf, never, not, relatedOf } from "./tree.ts"
+
+type Some = Extract<FilterTree, { readonly op: "some" }>
+
+const isPlain = (tree: FilterTree): boolean => relatedOf(tree).length === 0
+
+/** The negation, moved inwards to the conditions that have relations. */
+const flipped = (tree: FilterTree): FilterTree =>
+  (tree.op !== "and" && tree.op !== "or") || isPlain(tree)
+    ? not(tree)
+    : tree.op === "and"
+    ? anyOf(tree.items.map(flipped))
+    : allOf(tree.items.map(flipped))
+
+/** Conditions of one relation among those that must all hold: what some record passes, and what none passes. */
+interface Group {
+  readonly first: Some
+  readonly some: FilterTree[]
+  readonly none: FilterTree[]
+}
+
+class Groups {
+  readonly #known = new Map<Relation, Map<FilterTree, Group>>()
+
+  /** The group of a way, and whether it is new. */
+  of(first: Some): readonly [group: Group, isNew: boolean] {
+    const { relation, rows }: Way = first.way
+    let known = this.#known.get(relation)
+    if (known === undefined) this.#known.set(relation, known = new Map())
+    let group = known.get(rows)
+    if (group !== undefined) return [group, false]
+    known.set(rows, group = { first, some: [], none: [] })
+    return [group, true]
+  }
+}
+
+const conjunction = (trees: readonly FilterTree[]): FilterTree => {
+  const all = allOf(trees)
+  if (all.op !== "and") return all
+  const groups = new Groups()
+  const kept: Array<FilterTree | Group> = []
+  for (const item of all.items) {
+    const denied = item.op === "not" && item.item.op === "some" ? item.item : null
+    // Two conditions on several records may hold by different ones. None passes the first and none the second: none passes either.
+    if (denied === null && (item.op !== "some" || item.way.relation.many)) {
+      kept.push(item)
+      continue
+    }
+    const one = denied ?? item as Some
+    const [group, isNew] = groups.of(one)
+    if (isNew) kept.push(group)
+    if (denied === null) group.some.push(one.item)
+    else group.none.push(one.item)
+  }
+  return allOf(kept.flatMap((each) => "op" in each ? [each] : groupTrees(each)))
+}
+
+const groupTrees = ({ first, none, some }: Group): readonly FilterTree[] => {
+  const any = disjunction(none)
+  return some.length > 0
+    ? [{ ...first, item: conjunction([...some, flipped(any)]) }]
+    : [not({ ...first, item: any })]
+}
+
+const disjunction = (trees: readonly FilterTree[]): FilterTree => flipped(conjunction(trees.map(flipped)))
+
+/** Whether a number of records is some number that says only whether there is one. */
+const presence = ({ is, number }: Extract<RelatedTree, { readonly op: "count" }>): boolean | "some" | "none" | null => {
+  switch (is) {
+    case ">=":
+      return number === 0 ? true : number === 1 ? "some" : null
+    case ">":
+      return number === 0 ? "some" : null
+    case "<":
+      return number === 0 ? false : number === 1 ? "none" : null
+    case "<=":
+    case "=":
+      return number === 0 ? "none" : null
+  }
+}
+
+const merge = (tree: FilterTree): FilterTree => {
+  switch (tree.op) {
+    case "and":
+      return isPlain(tree) ? tree : conjunction(tree.items.map(merge))
+    case "or":
+      return isPlain(tree) ? tree : disjunction(tree.items.map(merge))
+    case "not":
+      return isPlain(tree)
+        ? tree
+        : tree.item.op === "and" || tree.item.op === "or"
+        ? merge(flipped(tree.item))
+        : not(merge(tree.item))
+    case "some":
+      return { ...tree, item: merge(tree.item) }
+    case "count": {
+      const item = merge(tree.item)
+      const means = presence(tree)
+      if (means === null) return { ...tree, item }
+      if (typeof means === "boolean") return means ? always : never
+      const { span, way } = tree
+      const some: FilterTree = { op: "some", way, item, ...(span === undefined ? {} : { span }) }
+      return means === "some" ? some : not(some)
+    }
+    default:
+      return tree
+  }
+}
+
+const known = new WeakMap<FilterTree, FilterTree>()
+
+/** The tree in the form for databases. A tree without relations stays what it is. */
+export const merged = (tree: FilterTree): FilterTree => {
+  if (isPlain(tree)) return tree
+  let made = known.get(tree)
+  if (made === undefined) {
+    known.set(tree, made = merge(tree))
+    known.set(made, made)
+  }
+  return made
+}
+
+/** The conditions about related records that ask for no further relation, in order. A path is one, whatever its length. */
+export const relatedLeaves = (tree: FilterTree): readonly RelatedTree[] => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return tree.items.flatMap(relatedLeaves)
+    case "not":
+      return relatedLeaves(tree.item)
+    case "some":
+    case "count": {
+      const inside = relatedLeaves(tree.item)
+      return inside.length === 0 ? [tree] : inside
+    }
+    default:
+      return []
+  }
+}
+
+/** The counts in a tree, in order. */
+export const countsIn = (tree: FilterTree): readonly RelatedTree[] => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return tree.items.flatMap(countsIn)
+    case "not":
+      return countsIn(tree.item)
+    case "some":
+      return countsIn(tree.item)
+    case "count":
+      return [tree, ...countsIn(tree.item)]
+    default:
+      return []
+  }
+}

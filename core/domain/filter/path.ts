@@ -1,0 +1,127 @@
+/**
+ * Paths through relations: `customer.country` becomes the field at its end and the ways that lead there. Every failure on the way is the one "There is no
+ * field", so that a hidden target, a hidden field and a name that never was look alike. Hints list only what can be reached.
+ */
+
+import type { Field } from "../model/model.ts"
+import type { Span } from "../problem.ts"
+import type { Checking } from "./literal.ts"
+import { fieldOf, filterableFields, mayFilter } from "./literal.ts"
+import type { Word } from "./parse.ts"
+import type { FilterScope } from "./scope.ts"
+import { nameHint, namesOf, nearest, quote } from "./scope.ts"
+import type { FilterTree, Way } from "./tree.ts"
+import { confined, not } from "./tree.ts"
+
+/** Most relations from a record to what a condition asks of. */
+export const maxRelationDepth = 3
+
+/** A field, or one at the end of a path. */
+export interface Place {
+  readonly field: Field
+  /** Its name with those of the relations. */
+  readonly name: string
+  readonly ways: readonly Way[]
+  readonly span: Span
+}
+
+/** The end of a path of relations. */
+export interface End {
+  readonly ways: readonly Way[]
+  readonly scope: FilterScope
+}
+
+const nowhere = (checking: Checking, name: Word): null =>
+  checking.findings.add(
+    "unknown-field",
+    "No condition can go through relations here.",
+    "Ask for fields of the record itself.",
+    name
+  )
+
+/** Follows relations. `missing` says how an unknown name is refused. */
+const follow = (
+  checking: Checking,
+  name: Word,
+  steps: readonly string[],
+  missing: (hint: string) => null
+): End | null => {
+  let { scope } = checking
+  const ways: Way[] = []
+  for (const step of steps) {
+    const { relations } = scope
+    if (relations === undefined) return nowhere(checking, name)
+    if (checking.depth + ways.length === maxRelationDepth) {
+      return checking.findings.add(
+        "limit",
+        `A condition goes through at most ${maxRelationDepth} relations.`,
+        "Ask a resource that is nearer.",
+        name
+      )
+    }
+    const next = relations.step(step)
+    if (next === null) {
+      return missing(hintFor(step, steps.slice(0, ways.length), relations.names(), "The relations here"))
+    }
+    ways.push(next.way)
+    scope = next.scope
+  }
+  return { ways, scope }
+}
+
+const hintFor = (text: string, before: readonly string[], names: readonly string[], what: string): string => {
+  const near = nearest(text, names)
+  return near === null ? nameHint(text, names, what) : `Did you mean ${[...before, near].join(".")}?`
+}
+
+/** Refuses a path with an empty part. */
+const isWhole = (checking: Checking, name: Word, parts: readonly string[]): boolean => {
+  if (!parts.includes("")) return true
+  checking.findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
+  return false
+}
+
+/** The field that a name or a path stands for, or null after reporting. `usage` as of `fieldOf`. */
+export const placeOf = (checking: Checking, name: Word, usage?: string): Place | null => {
+  const { findings, scope } = checking
+  const span = findings.span(name)
+  if (!name.text.includes(".") || scope.names.has(name.text)) {
+    const field = fieldOf(checking, name, usage)
+    return field === null ? null : { field, name: field.name, ways: [], span }
+  }
+  const parts = name.text.split(".")
+  if (!isWhole(checking, name, parts)) return null
+  const last = parts.pop()!
+  const missing = (hint: string): null =>
+    findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
+  const end = follow(checking, name, parts, missing)
+  if (end === null) return null
+  const field = end.scope.names.get(last)
+  const may = mayFilter(end.scope)
+  if (field !== undefined && may(field)) {
+    return { field, name: [...parts, field.name].join("."), ways: end.ways, span }
+  }
+  const hint = hintFor(last, parts, namesOf(end.scope, may), filterableFields)
+  return field === undefined
+    ? missing(hint)
+    : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)
+}
+
+/** The end of a path that has relations only, or null after reporting. */
+export const endOf = (checking: Checking, name: Word): End | null => {
+  const parts = name.text.split(".")
+  if (!isWhole(checking, name, parts)) return null
+  return follow(
+    checking,
+    name,
+    parts,
+    (hint) => checking.findings.add("unknown-field", `There is no relation ${quote(name.text)}.`, hint, name)
+  )
+}
+
+/** The condition that something at the end of the ways passes a tree. */
+export const through = (ways: readonly Way[], tree: FilterTree, span: Span): FilterTree =>
+  ways.reduceRight<FilterTree>((item, way) => ({ op: "some", way, item: confined(item, way.rows), span }), tree)
+
+/** The condition that a place has a value. */
+export const presentAt = ({ field, span, ways }: Place): FilterTree => through(ways, not({ op: "null", field }), span)
