@@ -95,7 +95,8 @@ export const beginDirect = Effect.fnUntraced(function*(
   const until = target.files.now() + directMs
   const signed = yield* Effect.onError(
     asked(upload, target.direct.presignPut(upload.name, { size: upload.length, seconds })),
-    () => Effect.ignore(drop(upload))
+    // An earlier announcement of the same request has its address.
+    () => upload === plan ? Effect.ignore(drop(upload)) : Effect.void
   )
   const location = locationOf(call, resource, upload, {
     metadata: null,

@@ -1,5 +1,7 @@
 // Direct uploads: what may be announced, what a confirmation makes of an object in the bucket, and what its sender cannot do with the signed request.
+import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
+import { StorageError } from "../../../core/ports/storage.ts"
 import { fakeImage } from "../../fakes/images.ts"
 import type { FakeStorage } from "../../fakes/storage.ts"
 import type { Answer, Answered, TestCaller } from "../../support/composed.ts"
@@ -401,6 +403,15 @@ onStage(
       expect(objectOf(await announced(5))).not.toBe(objectOf(answers[0]!))
       expect(temporary(archive)).toHaveLength(before + 2)
       send(stage(), archive, answers[0]!, "text")
+      // A bucket that signs nothing ends no upload that has its signed request already.
+      const { direct: bucket } = archive.service
+      const { presignPut } = bucket!
+      Object.assign(bucket!, {
+        presignPut: () => Effect.fail(new StorageError({ reason: "Unavailable", cause: null }))
+      })
+      const failed = await announced(4)
+      Object.assign(bucket!, { presignPut })
+      expect(failed.status).toBe(503)
       expect((await confirm(stage(), ann, answers[1]!.headers.get("location")!)).status).toBe(200)
     })
 
