@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { codeBehind } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
@@ -110,8 +111,14 @@ const forbidden = (place: string, { auth, service }: Schemas): Refusal => ({
 /** How long a connection of the accounts may stay silent under a statement: all of them are short. */
 const authSilenceMs = 10_000
 
-/** Tries again while a database cannot be reached, for so long. What another try cannot change is refused at once. */
-const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: number, log: LogSink): Promise<A> => {
+/** Tries again while a database cannot be reached, for so long. What another try cannot change is refused at once. `ended`: nobody waits any more. */
+const patiently = async <A>(
+  work: () => Promise<A>,
+  url: string,
+  patienceMs: number,
+  log: LogSink,
+  ended?: AbortSignal
+): Promise<A> => {
   const end = performance.now() + patienceMs
   for (let pause = 100;; pause = Math.min(pause * 2, 1_000)) {
     try {
@@ -119,9 +126,9 @@ const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: num
     } catch (error) {
       const { final, refusal } = refusalOf(error, url)
       if (!final && !isDown(error)) throw error
-      if (final || performance.now() + pause > end) throw new StartupError([refusal])
+      if (final || ended?.aborted === true || performance.now() + pause > end) throw new StartupError([refusal])
       log.event("warn", "database-unreachable", { retryInMs: pause })
-      await new Promise((done) => setTimeout(done, pause))
+      await sleep(pause, undefined, ended === undefined ? {} : { signal: ended })
     }
   }
 }
@@ -133,7 +140,8 @@ const settleMigrations = async (
   accounts: readonly Migration[],
   versions: readonly Migration[],
   patienceMs: number,
-  log: LogSink
+  log: LogSink,
+  ended: AbortSignal
 ): Promise<readonly Refusal[]> => {
   const same = databases.authUrl === databases.url
   const sets = same || accounts.length === 0
@@ -147,7 +155,7 @@ const settleMigrations = async (
     const pool = openPool(url, 1)
     const place = url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"
     try {
-      const missing = await patiently(() => findMissing(pool, wanted), url, patienceMs, log)
+      const missing = await patiently(() => findMissing(pool, wanted), url, patienceMs, log, ended)
       if (missing.length > 0 && ours) await applyMigrations(pool, missing)
       else if (missing.length > 0) {
         refusals.push(migrationRefusal(missing, place))
@@ -371,16 +379,24 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     () => openDatabases(settings, assembly.config.db, (message) => log.event("warn", "database", { message })),
     ({ release }) => release()
   )
+  const ending = new AbortController()
   const settled = settleMigrations(
     databases,
     [serviceMigrationOf(compiled), ...jobsMigrations(compiled)],
     keepsAccounts(assembly) ? authMigrations(compiled) : [],
     followingMigrations(compiled),
     patienceMs,
-    log
+    log,
+    ending.signal
   )
-  // It is waited for below; until then a failure of it must not count as one that nobody handles.
-  settled.catch(() => {})
+  // It is waited for below. A start that fails before ends it, and lets the databases go only then.
+  const over = settled.then(() => {}, () => {})
+  yield* Effect.addFinalizer(() =>
+    Effect.promise(() => {
+      ending.abort()
+      return over
+    })
+  )
   const accounts = yield* openAccounts(start, databases)
   const options = optionsOf(start, databases, telemetry, accounts, openMail(start, accounts.auth))
   const admin = yield* opened(() => createAdmin(assembly.config, options), ({ close }) => close())

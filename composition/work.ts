@@ -27,7 +27,7 @@ export interface Startable {
 }
 
 export interface WorkService {
-  /** Starts it, once: a second call gives the same. */
+  /** Starts it, once: a second call gives the same, unless the first one failed. */
   readonly start: () => Promise<Workers>
   /** Null until all of it runs. */
   readonly running: () => Workers | null
@@ -58,7 +58,12 @@ export const makeWork = ({ bell, dispatch, workers: startWorkers }: Startable): 
   }
   let starting: Promise<Workers> | undefined
   return {
-    start: () => starting ??= begin(),
+    start: () =>
+      starting ??= begin().catch((error: unknown) => {
+        // The database may be away just now: whoever calls again has it tried again.
+        starting = undefined
+        throw error
+      }),
     running: () => running,
     // What is still starting is stopped once it has.
     stop: async () => (await starting?.catch(() => null))?.stop()

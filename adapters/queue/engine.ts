@@ -437,25 +437,31 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       timer.abort()
       return done
     }
+    // A statement is repeated while the database is away. What is not sent by then is left to the leases.
+    const briefly = (): Promise<void> => sleep(1_000, undefined, { ref: false })
     if (!await within(graceMs)) {
       // Jobs that obey their signal end by themselves now. The rest fail here, and are retried.
       for (const each of tries.keys()) each.end()
       if (!await within(1_000)) {
-        await Promise.allSettled([...tries].map(async ([each, lane]) => {
+        const failed = Promise.allSettled([...tries].map(async ([each, lane]) => {
           each.isGivenUp = true
           if (engine.leases.leave(each.row)) {
             await fail(lane, each.row, each.row.attempts, "The worker stopped while the job ran.")
           }
         }))
+        await Promise.race([failed, briefly()])
       }
     }
     await choring
-    await Promise.race([Promise.all(handed), sleep(1_000, undefined, { ref: false })])
+    await Promise.race([Promise.all(handed), briefly()])
     engine.ended = true
     progresses.stop()
     await engine.leases.stop()
+    clearInterval(alive)
   }
 
+  // While the database is away, every timer of the loop may be one that keeps no process alive.
+  const alive = setInterval(() => {}, 2 ** 31 - 1)
   for (const lane of lanes.values()) lane.begin()
   doChores()
 

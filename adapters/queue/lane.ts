@@ -83,9 +83,6 @@ export interface LaneHost {
 /** Milliseconds of work that may be fetched ahead, the most such jobs, and how long one may wait for a place before it is returned. */
 const ahead = { ms: 20, jobs: 200, oldMs: 1_000 }
 
-/** A completion of so many jobs costs each of them little. */
-const leastUnsent = 20
-
 /** Most completions of a name that are under way at once. */
 const mostFlights = 3
 
@@ -104,7 +101,6 @@ export class Lane {
   /** Whether its jobs are counted or timed over all processes. */
   readonly #limited: boolean
   readonly #sql: ReturnType<typeof statementsIn>
-  readonly #mostUnsent: number
   #running = 0
   /** Jobs that were fetched ahead and wait for a place, and when they were fetched. */
   #ready: Array<{ readonly row: Fetched; readonly at: number }> = []
@@ -118,7 +114,7 @@ export class Lane {
   /** Whether its jobs have keys. A fetched job has none any more, so another job with the key would not find it. */
   #keyed = false
   #turning: Promise<void> | null = null
-  #handingBack: Promise<unknown> = Promise.resolve()
+  #handingBack: Promise<void> = Promise.resolve()
   #old: NodeJS.Timeout | undefined
   #again: NodeJS.Timeout | undefined
   #poll: NodeJS.Timeout | undefined
@@ -136,7 +132,6 @@ export class Lane {
     this.taskId = taskId
     this.#host = host
     this.#limited = job.maxRunning !== null || job.rate !== null
-    this.#mostUnsent = Math.max(job.concurrency, leastUnsent)
     this.#sql = statementsIn(ownSchema(host.schema), this.#limited)
   }
 
@@ -195,12 +190,12 @@ export class Lane {
   }
 
   /**
-   * The most jobs that are begun and whose completion is not sent yet: the running ones, and at least as many that have ended. Of a dead process, jobs beyond
-   * that were not begun, so `freeDead` gives their attempts back. Without the bound, a job that kills its process could come behind so many others each time
-   * that its attempt never counts.
+   * The most jobs that are begun and whose completion is not sent yet: the running ones, and as many that have ended. Of a dead process, jobs beyond that were
+   * not begun, so `freeDead` gives their attempts back. With a wider bound, jobs that were only fetched ahead would lose an attempt. Without one, a job that
+   * kills its process could come behind so many others each time that its attempt never counts.
    */
   get mostBegun(): number {
-    return this.job.concurrency + this.#mostUnsent
+    return 2 * this.job.concurrency
   }
 
   /** How many jobs may begin. */
@@ -289,22 +284,27 @@ export class Lane {
     })
   }
 
-  /** Sends a completion if none is under way, or if it is worth a further one. Jobs that end at the same moment share it. */
+  /**
+   * Sends a completion if none is under way, or if it is worth a further one. Jobs that end at the same moment share it. A job of an ordered name has one of its
+   * own: it waits for transactions that have enqueued into its group. With two groups, it could hold what such a transaction waits for.
+   */
   #complete(): void {
-    const worth = this.#flights === 0 ? 1 : this.#mostUnsent
+    const { concurrency, ordered } = this.job
+    const worth = ordered || this.#flights === 0 ? 1 : concurrency
     if (this.#isLeaving || this.#done.length < worth || this.#flights === mostFlights) return
     this.#isLeaving = true
     setImmediate(() => {
       this.#isLeaving = false
       this.#flights++
-      void this.#sendDone(this.#done.splice(0)).finally(() => {
+      void this.#sendDone(this.#done.splice(0, ordered ? 1 : this.#done.length)).finally(() => {
         this.#flights--
         this.#complete()
-        // The next jobs of the groups are due now, and others of a limited name may begin.
-        if (this.job.ordered || this.job.maxRunning !== null) this.wake()
+        // The next job of the group is due now, and others of a limited name may begin.
+        if (ordered || this.job.maxRunning !== null) this.wake()
         else this.#turn()
         this.#settled()
       })
+      this.#complete()
       this.#turn()
     })
   }
@@ -357,13 +357,13 @@ export class Lane {
   }
 
   /** Returns jobs that no place of this process will take. Resolves when that is done, if the database can be reached. */
-  handBack(rows: readonly Fetched[] = this.#ready.splice(0).map(({ row }) => row)): Promise<unknown> {
+  handBack(rows: readonly Fetched[] = this.#ready.splice(0).map(({ row }) => row)): Promise<void> {
     if (rows.length > 0) {
       const sent = this.#sendBack(rows).catch((error: unknown) => {
         // Their leases end by themselves.
         this.#host.log("warn", "jobs-hand-back", { name: this.job.name, code: codeOf(error) })
       })
-      this.#handingBack = Promise.all([this.#handingBack, sent])
+      this.#handingBack = Promise.all([this.#handingBack, sent]).then(() => {})
     }
     return this.#handingBack
   }

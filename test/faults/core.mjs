@@ -830,7 +830,7 @@ export const faults = [
   {
     rule: "jobs that end while a completion is under way share the next",
     file: "adapters/queue/lane.ts",
-    old: "this.#flights === 0 ? 1 : this.#mostUnsent",
+    old: "ordered || this.#flights === 0 ? 1 : concurrency",
     new: "1",
     tests: ["test/queue/lane.test.ts"]
   },

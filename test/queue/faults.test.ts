@@ -1,5 +1,8 @@
 // Jobs when something goes wrong in the same process or database: races, lost connections, a read-only phase, a blocked event loop, hand-written SQL.
 import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { type Connections, runOn } from "../../adapters/queue/connection.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
@@ -7,6 +10,7 @@ import { makeAttempts } from "../../core/app/job/attempt.ts"
 import type { OwnDatabase } from "../../core/domain/job/definition.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { modelsOf } from "../contracts/queue.ts"
+import { compileCache } from "../support/compiled.ts"
 import { type OpenQueue, openQueue } from "../support/queue.ts"
 
 let harness: OpenQueue
@@ -448,6 +452,38 @@ describe("jobs under faults", () => {
       expect(await counts("work")).toMatchObject({ running: 0, retrying: 0, failed: 0 })
     }
   )
+
+  it("are waited for while the database is away, by a process that nothing else keeps", async () => {
+    const file = fileURLToPath(new URL("away-worker.ts", import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", file], {
+      env: { ...process.env, ...compileCache }
+    })
+    expect(stdout).toBe("stopped")
+  })
+
+  it("end with their process while the database is away, even those that ignore their signal", async () => {
+    const deaf = defineJob<null>({ name: "deaf", run: () => new Promise(() => {}) })
+    const models = modelsOf(deaf)
+    let away = false
+    const pool: Connections = {
+      connect: () =>
+        away
+          ? Promise.reject(Object.assign(new Error("away"), { code: "ECONNREFUSED" }))
+          : harness.pool.connect() as never
+    }
+    const db: OwnDatabase = {
+      query: () => Promise.resolve([]),
+      transaction: () => Promise.reject(new Error("not here"))
+    }
+    const attempt = makeAttempts(models, { db, mail: undefined })
+    const workers = await harness.startWith({ jobs: models, attempt, pool, graceMs: 10 })
+    await deaf.enqueue(harness.db, null)
+    await harness.until(async () => (await counts("deaf"))?.running === 1)
+    away = true
+    await workers.stop()
+    // Its lease ends by itself, and another process gets it.
+    expect(await counts("deaf")).toMatchObject({ running: 1, failed: 0 })
+  })
 
   it.each([["an hour slow", -3_600_000], ["an hour fast", 3_600_000], ["a day slow", -86_400_000]])(
     "start by the database's clock where that of the worker is %s, also when it is put right",

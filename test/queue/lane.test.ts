@@ -33,7 +33,8 @@ const quiet = async () => {
 const stageOf = (
   concurrency: number,
   held: (kind: Statement) => Promise<void> = async () => {},
-  endsAtOnce = false
+  endsAtOnce = false,
+  ordered = false
 ): Stage => {
   const stage = { waiting: [], begun: [], ends: [], sent: [], logged: [], released: [] } as Omit<Stage, "lane">
   const host: LaneHost = {
@@ -75,7 +76,7 @@ const stageOf = (
         : new Promise((resolve) => stage.ends.push(() => resolve(true)))
     }
   }
-  const job = modelsOf(defineJob<null>({ name: "each", concurrency, run: () => {} })).get("each")!
+  const job = modelsOf(defineJob<null>({ name: "each", concurrency, ordered, run: () => {} })).get("each")!
   return { ...stage, lane: new Lane(job, 1, host) }
 }
 
@@ -126,6 +127,26 @@ it("completes together what has ended while a completion was under way", async (
   await quiet()
   expect(completions()).toEqual([1, 2])
   await lane.finish()
+})
+
+// The end of a group's first job waits for transactions that have enqueued into the group: they hold up that group only, and never each other.
+it("completes each job of an ordered name by a statement of its own", async () => {
+  let completions = 0
+  const { ends, lane, released, sent, waiting } = stageOf(
+    4,
+    (kind) => kind === "complete" && completions++ === 0 ? new Promise(() => {}) : Promise.resolve(),
+    false,
+    true
+  )
+  waiting.push(...jobs(4))
+  lane.begin()
+  await quiet()
+  for (const end of ends) end()
+  await quiet()
+  expect([sent.filter(([kind]) => kind === "complete"), released]).toEqual([
+    Array.from({ length: 4 }, () => ["complete", 1]),
+    ["2", "3", "4"]
+  ])
 })
 
 it("looks again when somebody enqueues while a fetch is under way", async () => {
@@ -184,6 +205,12 @@ it("tells of a completion that failed, leaves its jobs to their leases, and goes
     "2"
   ], 2])
   await lane.finish()
+})
+
+it("keeps nothing of jobs that were returned", async () => {
+  const { lane } = stageOf(1)
+  await lane.handBack([{ id: "1" } as Fetched])
+  expect(await lane.handBack([{ id: "2" } as Fetched])).toBeUndefined()
 })
 
 it("ends with its running jobs completed and the others returned", async () => {

@@ -95,7 +95,8 @@ export const beginDirect = Effect.fnUntraced(function*(
   const until = target.files.now() + directMs
   const signed = yield* Effect.onError(
     asked(upload, target.direct.presignPut(upload.name, { size: upload.length, seconds })),
-    () => Effect.ignore(drop(upload))
+    // An earlier announcement of the same request has its address.
+    () => upload === plan ? Effect.ignore(drop(upload)) : Effect.void
   )
   const location = locationOf(call, resource, upload, {
     metadata: null,
@@ -121,7 +122,7 @@ export const confirmDirect = Effect.fnUntraced(function*(
   return yield* turnOf(upload, () =>
     Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
       const known = yield* recordOf(upload)
-      const reply = yield* known?.result != null ? answerAgain(call, upload, known) : confirm(call, upload, direct)
+      const reply = yield* known !== null ? answerAgain(call, upload, known) : confirm(call, upload, direct)
       // Whoever has the signed request may have sent it again.
       yield* asked(upload, upload.provider.storage.remove(upload.name))
       return reply

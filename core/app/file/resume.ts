@@ -219,7 +219,7 @@ export const uploadAnswer = Effect.fnUntraced(function*(
   const upload = yield* Effect.fromResult(Result.gen(() => addressed(core, call, resource, key)))
   const known: UploadRecord | null = yield* recordOf(upload)
   if (known?.result != null) return yield* settle(call, upload, known)
-  if (upload.direct) return yield* Effect.fail(isDirect())
+  if (upload.direct) return yield* Effect.fail(known === null ? isDirect() : notFound())
   const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
   // Whoever asks early ends no piece that is on its way.
   if (size !== null && size < upload.length && known?.finished == null) {
@@ -241,7 +241,9 @@ export const endUpload = Effect.fnUntraced(function*(
     () =>
       Effect.gen(function*(): Effect.fn.Return<void, Problem> {
         const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
-        if (size === null && (yield* recordOf(upload)) === null) return yield* Effect.fail(notFound())
+        const known = yield* recordOf(upload)
+        const isOver = known === null ? size === null : upload.direct && known.result === null
+        if (isOver) return yield* Effect.fail(notFound())
         yield* drop(upload)
       })
   )

@@ -85,16 +85,23 @@ export const targetOfRecord = ({ length }: PendingUpload, { path, type }: Upload
   length
 })
 
-/** Removes all that there is of an upload. A file that is visible stays for its scheduled delete. Answers whether the upload was there. */
+/**
+ * Removes all that there is of an upload. A file that is visible stays for its scheduled delete. Of a direct upload a record without a result stays until its
+ * time is over: the signed request may write the object again, and that is nobody's. Answers whether the upload was there.
+ */
 export const drop = (upload: PendingUpload): Effect.Effect<boolean, Problem> => {
-  const { resumable } = upload.provider.storage
+  const { direct, name, provider } = upload
+  const { resumable } = provider.storage
   return Effect.gen(function*(): Effect.fn.Return<boolean, Problem> {
-    const size = yield* asked(upload, resumable.size(upload.name))
-    yield* asked(upload, resumable.abort(upload.name))
-    for (const record of [recordName, doneName]) {
-      yield* asked(upload, upload.provider.storage.remove(record(upload.name)))
+    const known = direct ? yield* recordOf(upload) : null
+    const size = yield* asked(upload, resumable.size(name))
+    if (direct) yield* keepRecord(upload, { path: "", type: "", corrected: null, finished: null, result: null })
+    yield* asked(upload, resumable.abort(name))
+    for (const record of direct ? [doneName] : [recordName, doneName]) {
+      yield* asked(upload, provider.storage.remove(record(name)))
     }
-    if (size !== null) unclaimRoom(upload.provider, upload.length)
+    // The room of an upload that has a record was given back already.
+    if (size !== null && known === null) unclaimRoom(provider, upload.length)
     return size !== null
   })
 }

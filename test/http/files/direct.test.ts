@@ -1,5 +1,7 @@
 // Direct uploads: what may be announced, what a confirmation makes of an object in the bucket, and what its sender cannot do with the signed request.
+import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
+import { StorageError } from "../../../core/ports/storage.ts"
 import { fakeImage } from "../../fakes/images.ts"
 import type { FakeStorage } from "../../fakes/storage.ts"
 import type { Answer, Answered, TestCaller } from "../../support/composed.ts"
@@ -12,6 +14,10 @@ const slugOf = ({ json, status }: Answer): readonly unknown[] => [status, json["
 const refused = (status: number, slug: string) => [status, `urn:service:problem:${slug}`]
 const temporary = ({ files }: FakeStorage): readonly string[] =>
   [...files.keys()].filter((path) => path.startsWith(".tmp/"))
+
+/** The same without records, which tell for a day that an upload has ended. */
+const objects = (storage: FakeStorage): readonly string[] =>
+  temporary(storage).filter((path) => !path.startsWith(".tmp/~"))
 
 /** Announces a file for `resource.field`. */
 const direct = (
@@ -186,7 +192,7 @@ onStage(
 
     it("of another type than the field accepts are refused, and gone", async () => {
       const { private: storage } = stage().storages
-      const before = [held(storage), temporary(storage), scheduled(storage)]
+      const before = [held(storage), objects(storage), scheduled(storage)]
       for (const text of ["<!doctype html><script>alert(1)</script>", "MZ no pdf at all"]) {
         const { location } = await sent("papers.invoice", "a.pdf", text, storage)
         const refusal = await confirm(stage(), ann, location)
@@ -195,7 +201,7 @@ onStage(
           "text/plain"
         ])
         expect((await confirm(stage(), ann, location)).status).toBe(404)
-        expect([held(storage), temporary(storage), scheduled(storage)]).toEqual(before)
+        expect([held(storage), objects(storage), scheduled(storage)]).toEqual(before)
       }
     })
 
@@ -332,6 +338,41 @@ onStage(
       expect([held(small), temporary(small)]).toEqual([[], []])
     })
 
+    it("that have ended stay so, whatever the signed request writes then, and give their room back once", async () => {
+      const { service, storages: { private: storage, small } } = stage()
+      const { answer, location } = await sent("papers.invoice", "a.pdf", pdf(), storage)
+      expect((await confirm(stage(), ann, location)).status).toBe(200)
+      const { answer: wrong, location: refusedAt } = await sent("papers.invoice", "a.pdf", "no pdf", storage)
+      expect((await confirm(stage(), ann, refusedAt)).status).toBe(415)
+      expect((await ending(stage(), ann, location)).status).toBe(204)
+      const files = held(storage)
+      for (const [signed, at] of [[answer, location], [wrong, refusedAt]] as const) {
+        send(stage(), storage, signed, pdf())
+        expect((await confirm(stage(), ann, at)).status).toBe(404)
+        expect((await service.get(ann, at)).status).toBe(404)
+        expect((await ending(stage(), ann, at)).status).toBe(404)
+      }
+      expect(held(storage)).toEqual(files)
+
+      const place = "bins.blob"
+      const room = (size: number) => direct(stage(), ann, place, { name: "a", size })
+      stage().clock.now += 6 * 60_000
+      const kept = await sent(place, "a", "x".repeat(600), small)
+      const gone = await sent(place, "a", "x".repeat(300), small)
+      for (let i = 0; i < 3; i++) {
+        send(stage(), small, gone.answer, "x".repeat(300))
+        expect((await ending(stage(), ann, gone.location)).status).toBe(i === 0 ? 204 : 404)
+      }
+      expect((await room(401)).status).toBe(507)
+      expect((await confirm(stage(), ann, kept.location)).status).toBe(200)
+      send(stage(), small, kept.answer, "x".repeat(600))
+      expect((await ending(stage(), ann, kept.location)).status).toBe(204)
+      expect((await room(401)).status).toBe(507)
+      stage().clock.now += 26 * hour
+      await cleanup(stage())
+      expect([temporary(small), temporary(storage)]).toEqual([[], []])
+    })
+
     it("are limited in number for each person, together with those in pieces", async () => {
       const announced = (caller: TestCaller) => direct(stage(), caller, "papers.invoice", { name: "a.pdf", size: 10 })
       for (let i = 0; i < 25; i++) {
@@ -362,19 +403,28 @@ onStage(
       expect(objectOf(await announced(5))).not.toBe(objectOf(answers[0]!))
       expect(temporary(archive)).toHaveLength(before + 2)
       send(stage(), archive, answers[0]!, "text")
+      // A bucket that signs nothing ends no upload that has its signed request already.
+      const { direct: bucket } = archive.service
+      const { presignPut } = bucket!
+      Object.assign(bucket!, {
+        presignPut: () => Effect.fail(new StorageError({ reason: "Unavailable", cause: null }))
+      })
+      const failed = await announced(4)
+      Object.assign(bucket!, { presignPut })
+      expect(failed.status).toBe(503)
       expect((await confirm(stage(), ann, answers[1]!.headers.get("location")!)).status).toBe(200)
     })
 
     it("whose processor throws are a 500, and leave nothing", async () => {
       const { archive } = stage().storages
-      const before = [held(archive), temporary(archive)]
+      const before = [held(archive), objects(archive)]
       const { location } = await sent("papers.scan", "a.txt", "text", archive)
       behaviour.run = () => {
         throw new Error("broken")
       }
       expect((await confirm(stage(), ann, location)).status).toBe(500)
       behaviour.run = ({ name }) => name.length
-      expect([held(archive), temporary(archive)]).toEqual(before)
+      expect([held(archive), objects(archive)]).toEqual(before)
       expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
     })
 
