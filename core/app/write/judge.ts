@@ -253,7 +253,7 @@ export const plan = (
   const { model } = write.access
   switch (write.op) {
     case "update":
-      return planUpdate(core, tx, write, row, bindings)
+      return changeOf(core, tx, write, row, bindings)
     case "undelete": {
       const softDelete = model.softDelete!
       const judged = judge(core, tx, write, row, nothingToCheck, bindings)
@@ -275,7 +275,7 @@ export const plan = (
   }
 }
 
-const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
+const changeOf = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
   const { access, adds = noAdditions, files } = write
   const given = write.lenient === true ? writableValues(access, row, write.values) : write.values
   const added = adds.size === 0 ? nothingAdded : addedValues(cells(row), adds)
