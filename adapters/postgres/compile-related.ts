@@ -70,7 +70,8 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const first =
     `select ${place} as p, ${keys}, ${from} as f, 1 as d from ${values} join ${table} t on ${pairs}${visible}`
   // What nobody sees is on no level, so nothing below it is either. The collation is that of the places, whatever that of the column is.
-  const next = `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from r join ${table} t on ${near} = r.f${visible}` +
+  const next =
+    `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from r join ${table} t on ${near} = r.f${visible}` +
     ` where r.d < ${how.depth}`
   const same = identity.map((field, i) => `${columnOf("t", field)} = r.k${i}`).join(" and ")
   return writer.finish(

@@ -27,7 +27,7 @@ import { allWarnings, guardPlan } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import type { Expansion, Way } from "./expand-plan.ts"
-import { expandRows } from "./expand.ts"
+import { expandRows, turnChars } from "./expand.ts"
 import type { Expanded, Related } from "./expand.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
@@ -222,6 +222,7 @@ export const makeExporting = (core: Core): Exporting => {
       // The first page is read before the answer begins, so that its errors can be answered.
       const begin = yield* read(first)
       let next: ReadPage | null = begin
+      let at = 0
       let head = true
       let stopped = false
       const controller = new AbortController()
@@ -244,9 +245,15 @@ export const makeExporting = (core: Core): Exporting => {
         const { expanded, more, rows } = next
         let text = head ? writer.head : ""
         head = false
-        for (const [at, row] of rows.entries()) text += writer.row(row, at, expanded)
+        // Many rows may have one long text in common, that of a related record. So a page is written piece by piece.
+        for (; at < rows.length && text.length <= turnChars; at++) text += writer.row(rows[at]!, at, expanded)
+        if (at < rows.length) {
+          await Effect.runPromise(Effect.yieldNow)
+          return text
+        }
         const last = rows.at(-1)
         next = null
+        at = 0
         if (more && last !== undefined) {
           const exit = await Effect.runPromiseExit(following(positionCells(shape, last)), { signal: controller.signal })
           if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
