@@ -138,7 +138,8 @@ const table = (
     const way = name.split(".")
     const field = fieldAt(access, expansion, way)
     const place = way.length > 1 ? -1 : shape.layout.position.get(field)!
-    return { name, way: way.slice(0, -1), field, place, write: csvValue(field.kind, delimiter, formulas) }
+    const [first = "", ...rest] = way.slice(0, -1)
+    return { name, first, rest, field, place, write: csvValue(field.kind, delimiter, formulas) }
   })
   const heads = columns.flatMap(({ field: { file }, name }) =>
     file === null ? [name] : [name, `${name}.name`, ...(origin === null ? [] : [`${name}.url`])]
@@ -150,7 +151,7 @@ const table = (
     row: (row, at, expanded) => {
       let own: ShownRecord | undefined
       const ownRecord = () => own ??= JSON.parse(`${shape.write(row, bindings).open}}`) as ShownRecord
-      const cells = columns.flatMap(({ field, place, way: [first = "", ...rest], write }) => {
+      const cells = columns.flatMap(({ field, first, place, rest, write }) => {
         if (place >= 0) {
           return field.file === null
             ? [write(row[place] ?? null)]
