@@ -38,8 +38,10 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   // A lateral join reads for one value after the other in any plan. Of a tree, the number of values and of their rows decides how it joins.
   if (how.of === "tree") writer.stable = false
   const near = columnOf("t", to)
-  // The array has the column's own type, whatever that is: the second argument is only there for its type.
-  const values = `unnest(coalesce(${writer.given(0)}, (select array[${columnOf("o", to)}] from ${table} o limit 0)))` +
+  // The array has the column's own type, whatever that is: the second argument is only there for its type. Beside null a domain counts as the type below
+  // it: a value that breaks the rule of a domain belongs to no row.
+  const values =
+    `unnest(coalesce(${writer.given(0)}, (select array[${columnOf("o", to)}, null] from ${table} o limit 0)))` +
     " with ordinality p(id, n)"
   const pairs = `${near} = p.id` +
     (padded(plan).length === 0 ? "" : ` and (${keepsBlanks(near)} or p.n <> all(${writer.given(1)}::bigint[]))`)
@@ -67,8 +69,9 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const from = columnOf("t", how.from)
   const first =
     `select ${place} as p, ${keys}, ${from} as f, 1 as d from ${values} join ${table} t on ${pairs}${visible}`
-  // What nobody sees is on no level, so nothing below it is either.
-  const next = `select r.f::text, ${keys}, ${from}, r.d + 1 from r join ${table} t on ${near} = r.f${visible}` +
+  // What nobody sees is on no level, so nothing below it is either. The collation is that of the places, whatever that of the column is.
+  const next =
+    `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from r join ${table} t on ${near} = r.f${visible}` +
     ` where r.d < ${how.depth}`
   const same = identity.map((field, i) => `${columnOf("t", field)} = r.k${i}`).join(" and ")
   return writer.finish(

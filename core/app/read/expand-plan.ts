@@ -89,7 +89,7 @@ const planSteps = function*(core: Core, call: Call, access: Access, steps: Steps
 
 /** Whether a step asks for records as they are. */
 const isBare = ({ below, fields, shape }: Step): boolean =>
-  below.size === 0 && fields === null && Object.keys(shape).length === 0
+  below.size === 0 && fields.size === 0 && Object.keys(shape).length === 0
 
 const planStep = function*(core: Core, call: Call, access: Access, step: Step): Checks<Way | Maker> {
   const way = reach(call.access, access, step.name)
@@ -106,7 +106,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
   const { restricted } = target
   yield* checkShape(access, relation, step)
   const { shape: asked } = step
-  for (const [name, parameter] of step.fields ?? []) {
+  for (const [name, parameter] of step.fields) {
     if (restricted.byName.has(name)) continue
     return yield* Result.fail(invalidParameter(parameter, unknownField(`${step.path}.${name}`)))
   }
@@ -123,15 +123,15 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
     : asked.depth !== undefined
     ? { of: "tree", depth: asked.depth.value }
     : { of: asked.page_size === undefined ? "all" : "page" }
-  const { fields } = step
+  const fields = step.whole ? null : [...step.fields.keys()]
   const shape = listShape(target, {
     filterText,
     orderText,
     filter,
     order,
-    fields: fields === null ? null : [...fields.keys()],
+    fields,
     shown: {
-      fields: fields === null ? restricted.fields : restricted.fields.filter(({ name }) => fields.has(name)),
+      fields: fields === null ? restricted.fields : restricted.fields.filter(({ name }) => fields.includes(name)),
       permissions: "none"
     },
     showDeleted: false,
@@ -152,7 +152,7 @@ const checkShape = function*(access: Access, relation: Relation, step: Step): Ch
   }
   if (
     count !== undefined &&
-    (size !== undefined || depth !== undefined || order !== undefined || fields !== null || below.size > 0)
+    (size !== undefined || depth !== undefined || order !== undefined || fields.size > 0 || below.size > 0)
   ) {
     yield* refused("count gives no records: it stands alone or with a filter.", count)
   }

@@ -182,7 +182,7 @@ const openOf = ({ write }: ListShape, row: Row, bindings: Bindings, { tagged }: 
   return tagged ? open : untagged(open)
 }
 
-/** The texts of a step's rows, with what is below them. */
+/** A step's rows, written turn by turn, with what is below them. */
 const itemsOf = Effect.fnUntraced(function*(
   core: Core,
   { below, shape }: Way,
@@ -191,7 +191,8 @@ const itemsOf = Effect.fnUntraced(function*(
   room: Room
 ): Effect.fn.Return<{
   readonly opens: readonly string[]
-  readonly texts: readonly string[]
+  /** The text of a row. It is as long as all that it shares with others: take its characters before the next one is asked for. */
+  readonly textOf: (row: number) => string
   readonly expanded: Expanded | null
   readonly warnings: readonly Warning[]
 }, Problem> {
@@ -206,8 +207,8 @@ const itemsOf = Effect.fnUntraced(function*(
     written = 0
     yield* Effect.yieldNow
   }
-  const texts = opens.map((open, i) => itemWith(open, expanded?.membersOf(i) ?? null))
-  return { opens, texts, expanded, warnings: expanded?.warnings ?? [] }
+  const textOf = (row: number): string => itemWith(opens[row]!, expanded?.membersOf(row) ?? null)
+  return { opens, textOf, expanded, warnings: expanded?.warnings ?? [] }
 })
 
 /** All related records, found by one list of values. */
@@ -230,7 +231,7 @@ const readEvery = Effect.fnUntraced(function*(
   const warning = yield* judge(core, step, query)
   const rows = yield* told(core.records.page(query))
   if (rows.length > maxRelated) return yield* Effect.fail(tooMany("has", step, "Ask for a smaller page."))
-  const { expanded, opens, texts, warnings } = yield* itemsOf(core, step, rows, bindings, room)
+  const { expanded, opens, textOf, warnings } = yield* itemsOf(core, step, rows, bindings, room)
   const position = shape.layout.position.get(to)!
   const keys = rows.map((row) => pairing(relation, row[position] ?? ""))
   const spelled = to.kind === "text" ? Map.groupBy(values, lower) : null
@@ -238,9 +239,11 @@ const readEvery = Effect.fnUntraced(function*(
   const folds = doubtful === null ||
     (doubtful.length > 0 &&
       (yield* told(core.records.page({ shape: pageOf(doubtful), bindings }))).length > 0)
+  const texts: string[] = []
   const found = new Map<string, number[]>()
-  for (const [i, text] of texts.entries()) {
-    const key = keys[i]!
+  for (const [i, key] of keys.entries()) {
+    const text = textOf(i)
+    texts.push(text)
     for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
       if (!take(room, text)) return yield* Effect.fail(noRoom())
       const list = found.get(value)
@@ -288,14 +291,17 @@ const readPages = Effect.fnUntraced(function*(
   const warning = yield* judge(core, step, plan)
   const all = Map.groupBy(yield* told(core.records.related(plan)), (row) => row.at(-1)!)
   const rows = [...all.values()].flatMap((list) => list.slice(0, limit - 1))
-  const { texts, warnings } = yield* itemsOf(core, step, rows, bindings, room)
+  const { textOf, warnings } = yield* itemsOf(core, step, rows, bindings, room)
   const written = new Map<string, string>()
   let next = 0
   for (const [place, list] of all) {
-    const items = texts.slice(next, next += Math.min(list.length, limit - 1))
-    const text = pageText(items, list.length >= limit)
-    if (!take(room, text)) return yield* Effect.fail(noRoom())
-    written.set(values[Number(place)]!, text)
+    const items: string[] = []
+    for (const end = next + Math.min(list.length, limit - 1); next < end; next++) {
+      const text = textOf(next)
+      if (!take(room, text)) return yield* Effect.fail(noRoom())
+      items.push(text)
+    }
+    written.set(values[Number(place)]!, pageText(items, list.length >= limit))
   }
   const none = emptyOf(step)
   return {
@@ -333,14 +339,14 @@ const readTree = Effect.fnUntraced(function*(
   room: Room,
   depth: number
 ): Effect.fn.Return<Found, Problem> {
-  const { below, relation, shape, to } = step
+  const { relation, shape, to } = step
   const { bindings, told } = yield* queryOf(step)
   const how = { of: "tree", from: relation.from, depth } as const
   const plan: RelatedPlan = { shape: shape.page, to, keys: values, how, bindings }
   const warning = yield* judge(core, step, plan)
   const rows = yield* told(core.records.related(plan))
   if (rows.length > maxRelated) return yield* Effect.fail(tooMany("has", step, "Ask for a smaller page or depth."))
-  const expanded = below.length === 0 ? null : yield* readSteps(core, below, rows, shape.layout, room)
+  const { expanded, opens, warnings } = yield* itemsOf(core, step, rows, bindings, room)
   const from = shape.layout.position.get(relation.from)!
   const none = emptyOf(step)
   const name = `${JSON.stringify(relation.name)}:`
@@ -362,7 +368,7 @@ const readTree = Effect.fnUntraced(function*(
         ...(expanded === null ? [] : [expanded.membersOf(at).slice(1, -1)])
       ]
       const related = members.length === 0 ? null : `{${members.join(",")}}`
-      const text = itemWith(openOf(shape, row, bindings, room), related)
+      const text = itemWith(opens[at]!, related)
       if (!take(room, text)) return yield* Effect.fail(noRoom())
       const owner = `${level} ${row.at(-2)}`
       const list = owned.get(owner)
@@ -375,7 +381,7 @@ const readTree = Effect.fnUntraced(function*(
   return {
     valueOf: (value) => value === null ? none : written(1, places.get(value)!),
     one: noOne,
-    warnings: [warning, ...expanded?.warnings ?? []]
+    warnings: [warning, ...warnings]
   }
 })
 

@@ -27,7 +27,7 @@ import { allWarnings, guardPlan } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import type { Expansion, Way } from "./expand-plan.ts"
-import { expandRows } from "./expand.ts"
+import { expandRows, turnChars } from "./expand.ts"
 import type { Expanded, Related } from "./expand.ts"
 import { judgedPage, laterPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
@@ -139,7 +139,8 @@ const table = (
     const way = name.split(".")
     const field = fieldAt(access, expansion, way)
     const place = way.length > 1 ? -1 : shape.layout.position.get(field)!
-    return { name, way: way.slice(0, -1), field, place, write: csvValue(field.kind, delimiter, formulas) }
+    const [first = "", ...rest] = way.slice(0, -1)
+    return { name, first, rest, field, place, write: csvValue(field.kind, delimiter, formulas) }
   })
   const heads = columns.flatMap(({ field: { file }, name }) =>
     file === null ? [name] : [name, `${name}.name`, ...(origin === null ? [] : [`${name}.url`])]
@@ -151,7 +152,7 @@ const table = (
     row: (row, at, expanded) => {
       let own: ShownRecord | undefined
       const ownRecord = () => own ??= JSON.parse(`${shape.write(row, bindings).open}}`) as ShownRecord
-      const cells = columns.flatMap(({ field, place, way: [first = "", ...rest], write }) => {
+      const cells = columns.flatMap(({ field, first, place, rest, write }) => {
         if (place >= 0) {
           return field.file === null
             ? [write(row[place] ?? null)]
@@ -234,6 +235,7 @@ export const makeExporting = (core: Core): Exporting => {
       // The first page is read before the answer begins, so that its errors can be answered.
       const begin = yield* read(first, judgedPage(core, access, key, first, filter))
       let next: ReadPage | null = begin
+      let at = 0
       let head = true
       let stopped = false
       const controller = new AbortController()
@@ -257,9 +259,15 @@ export const makeExporting = (core: Core): Exporting => {
         const { expanded, more, rows } = next
         let text = head ? writer.head : ""
         head = false
-        for (const [at, row] of rows.entries()) text += writer.row(row, at, expanded)
+        // Many rows may have one long text in common, that of a related record. So a page is written piece by piece.
+        for (; at < rows.length && text.length <= turnChars; at++) text += writer.row(rows[at]!, at, expanded)
+        if (at < rows.length) {
+          await Effect.runPromise(Effect.yieldNow)
+          return text
+        }
         const last = rows.at(-1)
         next = null
+        at = 0
         if (more && last !== undefined) {
           const exit = await Effect.runPromiseExit(following(positionCells(shape, last)), { signal: controller.signal })
           if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)

@@ -16,9 +16,9 @@ const refusal = (text: string, fields: readonly string[] = []): ProblemError => 
 
 /** Steps in short: names, names of fields where not all are asked for, and the names of arguments. */
 const short = (steps: Steps): string =>
-  [...steps.values()].map(({ below, fields, name, shape }) => {
+  [...steps.values()].map(({ below, fields, name, shape, whole }) => {
     const asked = Object.keys(shape).map((argument) => `:${argument}`).join("")
-    const shown = fields === null ? "" : `[${[...fields.keys()].join(" ")}]`
+    const shown = whole ? "" : `[${[...fields.keys()].join(" ")}]`
     return name + shown + asked + (below.size === 0 ? "" : `{${short(below)}}`)
   }).join(" ")
 
@@ -36,6 +36,8 @@ it.each<readonly [text: string, fields: readonly string[], steps: string]>([
   ["lines.product,lines(fields: \"sku\")", [], "lines[sku]{product}"],
   ["lines(fields: \"sku,product.name\")", [], "lines[sku]{product[name]}"],
   ["lines(fields: \"product.name\"),lines.product", [], "lines[]{product}"],
+  ["lines(fields: \"product.name\"),lines.product(fields: \"id\")", [], "lines[]{product[name id]}"],
+  ["lines(fields: \"product.name\"),lines.product,lines.product(fields: \"id\")", [], "lines[]{product[name id]}"],
   ["", ["id", "customer.name", "customer.account.id"], "customer[name]{account[id]}"],
   ["customer", ["customer.name"], "customer"],
   ["customer(fields: \"city\")", ["customer.name"], "customer[city name]"]

@@ -49,8 +49,10 @@ export interface Shape {
 export interface Step {
   readonly name: string
   readonly shape: Shape
-  /** Names of the fields to show, each with the parameter that asked for it; null: all of them. */
-  readonly fields: ReadonlyMap<string, Parameter> | null
+  /** Names of fields that are asked for, each with the parameter that did so. */
+  readonly fields: ReadonlyMap<string, Parameter>
+  /** Whether all fields are shown, whichever are named. */
+  readonly whole: boolean
   readonly below: Steps
   /** The names of the relations up to here, with periods. */
   readonly path: string
@@ -77,7 +79,10 @@ export const isPath = (name: string): boolean => name.includes(".")
 interface Node extends Step {
   shape: Shape
   shaped: boolean
-  fields: Map<string, Parameter> | null
+  whole: boolean
+  /** Whether the shape names fields. The name alone then asks for no more of them. */
+  limited: boolean
+  readonly fields: Map<string, Parameter>
   readonly below: Map<string, Node>
 }
 
@@ -150,7 +155,17 @@ const stepTo = (
     return Result.fail({ parameter, message: `At most ${maxSteps} relations can be followed.` })
   }
   const path = from === null ? name : `${from.path}.${name}`
-  const node: Node = { name, shape: {}, shaped: false, fields: new Map(), below: new Map(), path, asked }
+  const node: Node = {
+    name,
+    shape: {},
+    shaped: false,
+    whole: false,
+    limited: false,
+    fields: new Map(),
+    below: new Map(),
+    path,
+    asked
+  }
   nodes.set(name, node)
   return Result.succeed(node)
 }
@@ -173,7 +188,7 @@ const addFields = function*(
     const asked = { path: node === null ? name : `${node.path}.${name}`, parameter }
     let last = node
     for (const each of way) last = yield* stepTo(tree, last, each, asked)
-    last?.fields?.set(field, parameter)
+    last?.fields.set(field, parameter)
   }
 }
 
@@ -284,13 +299,11 @@ const readPath = function*(cursor: Cursor, tree: Tree): Read<string> {
       node.shaped = true
       node.shape = next.shape
     }
-    if (next === null || next.fields === null) {
-      // A name alone repeats one that has fields; it asks for no more of them.
-      if (!node.shaped || next !== null) node.fields = null
-    } else {
-      node.fields = new Map()
+    if (next !== null && next.fields !== null) {
+      node.limited = true
       yield* addFields(tree, node, next.fields, depth, "expand")
     }
+    node.whole = !node.limited
     if (ends) return node.path
     last = node
   }

@@ -11,7 +11,7 @@ import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
-import { isOnePath, namesIn, noSteps, readExpand } from "./expand.ts"
+import { isOnePath, isPath, namesIn, noSteps, readExpand } from "./expand.ts"
 import type { Steps } from "./expand.ts"
 
 export const defaultPageSize = 50
@@ -185,7 +185,7 @@ class Parameters {
   /** `expand`, and the paths among the names of `fields`. */
   steps(fields: readonly string[] | null): Steps {
     const text = this.text("expand")
-    if (text === "" && fields === null) return noSteps
+    if (text === "" && fields?.some(isPath) !== true) return noSteps
     const read = readExpand(text, fields ?? [])
     if (Result.isSuccess(read)) return read.success
     this.errors.push(read.failure)

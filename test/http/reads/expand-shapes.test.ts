@@ -347,7 +347,10 @@ onBoth("shapes of expand", () => fixture, (use) => {
       ["", { fields: "id,parent.secreT" }],
       ["", { fields: "id,vaulT.name" }],
       ["", { fields: "parent.vaulT.name" }],
-      ["", { fields: "papers.secreT" }]
+      ["", { fields: "papers.secreT" }],
+      // Also where the whole record is shown anyway.
+      ["papers(fields: \"folder.secreT\"),papers.folder", {}],
+      ["parent", { fields: "parent.secreT" }]
     ]
     for (const [expand, query] of forms) {
       const asked = (lower: boolean) => {

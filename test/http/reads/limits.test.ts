@@ -1,9 +1,11 @@
 // How much an answer may hold: records, related records, and bytes in all.
 import { expect, it } from "vitest"
+import { makeFetch } from "../../../adapters/http/fetch.ts"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f, relation } from "../../../core/domain/declare/field.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectParameter, expectProblem, pluck } from "../../support/answer.ts"
+import { tokenOf } from "../../support/composed.ts"
 import { onBoth } from "../writes/scenes.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
@@ -21,8 +23,10 @@ const library = {
   schema: "create table books (id integer primary key, text text not null);" +
     "create table pages (id integer primary key, book integer not null references books)",
   rows: {
-    books: [{ id: 1, text: "" }, { id: 2, text: "x".repeat(100_000) }],
+    books: [{ id: 1, text: "" }, { id: 2, text: "x".repeat(100_000) }, { id: 3, text: "y".repeat(2_000_000) }],
     pages: [
+      // Together their texts are longer than a string can be.
+      ...Array.from({ length: 400 }, (_, i) => ({ id: -1 - i, book: 3 })),
       ...Array.from({ length: 5_001 }, (_, id) => ({ id, book: 1 })),
       ...Array.from({ length: 500 }, (_, i) => ({ id: 10_000 + i, book: 2 }))
     ]
@@ -48,6 +52,35 @@ onBoth("related records", () => library, (use) => {
     const rest = await pages({ page_size: 500, page_token: long.json["next_page_token"] })
     expect([...found, ...pluck(rest, "id")]).toEqual(Array.from({ length: 500 }, (_, i) => 10_000 + i))
     expect([rest.json["next_page_token"], pluck(await pages({ page_size: 50 }), "id").length]).toEqual(["", 50])
+  })
+
+  it.each(["pages.book", "pages(page_size: 500).book"])(
+    "are too many before their texts are put together: %s",
+    async (expand) => {
+      const answer = await use().get(admin, at("books", { filter: "id = 3", fields: "id", expand }))
+      expectProblem(answer, "answer-too-large", "/api/v1/books", {
+        errors: [{
+          message: "The answer would be larger than the service's limit.",
+          hint: "Ask for a smaller page, or for fewer relations."
+        }]
+      })
+    }
+  )
+
+  it.each(["csv", "ndjson"])("are exported piece by piece where many records share one: %s", async (format) => {
+    const answer = await makeFetch(use().edge)(
+      new Request(
+        `http://service.test${at("pages:export", { filter: "id < 0", fields: "id,book.text", format })}`,
+        { headers: { authorization: `Bearer ${tokenOf(admin)}` } }
+      )
+    )
+    const reader = answer.body!.getReader()
+    for (let first = 0; first < 5; first++) {
+      const { value } = await reader.read()
+      expect(value!.length).toBeLessThan(3_000_000)
+      expect(new TextDecoder().decode(value).match(/-\d+/g)).toEqual([`-${400 - first}`])
+    }
+    await reader.cancel()
   })
 })
 
