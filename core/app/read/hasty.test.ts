@@ -72,7 +72,7 @@ const database = (
       bindings: { caller: { id: "u", tenant: "1" }, now, params: [] }
     }
     return Effect.flatMap(
-      guardPlan(core, access(roles), "q", plan, filter),
+      guardPlan(core, access(roles), "q", plan, filter, true),
       (warning) => Effect.map(judgedPage(core, access(roles), "q", plan, filter), (rows) => ({ rows, warning }))
     )
   }
