@@ -41,7 +41,12 @@ class PoolReader extends Reader {
     return this.#postgres.read(
       sql,
       params,
-      how.regex ? this.#forRegex : how.byIndex === true ? { prepare: false, settings: { enable_seqscan: "off" } } : how
+      // A read that has less time than patterns have fails as one without them does: the pattern is not to blame.
+      how.regex && (how.timeoutMs ?? Infinity) >= this.#forRegex.timeoutMs
+        ? this.#forRegex
+        : how.byIndex === true
+        ? { prepare: false, settings: { enable_seqscan: "off" } }
+        : how
     )
   }
 

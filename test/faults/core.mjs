@@ -152,6 +152,27 @@ export const faults = [
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
+    rule: "counts through relations are kept for those who search the same there",
+    file: "core/app/ground/guard.ts",
+    old: "fields.map(({ index }) => index)",
+    new: "fields.length > 0",
+    tests: ["test/http/reads/related-limits.test.ts"]
+  },
+  {
+    rule: "a read through relations that has no little time is judged",
+    file: "core/app/ground/guard.ts",
+    old: "        : isExpensiveRelated({ ...estimate, cost: estimate.through }, most)\n",
+    new: "        : false\n",
+    tests: ["test/http/reads/related-limits.test.ts"]
+  },
+  {
+    rule: "a pattern is not blamed for the time of a page",
+    file: "adapters/postgres/records.ts",
+    old: "how.regex && (how.timeoutMs ?? Infinity) >= this.#forRegex.timeoutMs",
+    new: "how.regex",
+    tests: ["test/http/reads/related-limits.test.ts"]
+  },
+  {
     rule: "what a walk through relations does not give in time is found whole",
     file: "core/app/read/hasty.ts",
     old: "  return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))\n",

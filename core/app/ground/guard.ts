@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import { allOf, always, relatedOf } from "../../domain/filter/tree.ts"
+import { allOf, always, conditionsOf, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -55,12 +55,17 @@ const rowsId = (rows: FilterTree): number => {
   return id
 }
 
-/** Names what the caller sees through the relations of a filter; empty where it has none. */
+/** Names what the caller sees through the relations of a filter, and the fields that it searches there; empty where it has none. */
 export const relatedName = ({ caller }: Access, filter: FilterTree): string => {
   const related = relatedOf(filter)
   return related.length === 0
     ? ""
-    : JSON.stringify([related.map(({ way }) => rowsId(way.rows)), caller.tenant, caller.id])
+    : JSON.stringify([
+      related.map(({ way }) => rowsId(way.rows)),
+      conditionsOf(filter, "search").map(({ fields }) => fields.map(({ index }) => index)),
+      caller.tenant,
+      caller.id
+    ])
 }
 
 /** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
@@ -100,14 +105,15 @@ const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ 
 /**
  * Judges a plan before it runs: pages by `seqScanRows`, aggregates and counts by `aggregateRows`. Mode `reject` fails with 400 `expensive-query`, mode `warn`
  * answers a warning header. The index suggestion names columns the caller may read; every column to callers who hold the role `admin`. `filter` is the
- * caller's own, for errors in it.
+ * caller's own, for errors in it. `timed`: a page through relations is read by `judgedPage`, which gives it little time, so its cost is not judged.
  */
 export const guardPlan = (
   core: Guarding,
   access: Access,
   key: string,
   plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
-  filter: FilterTree = always
+  filter: FilterTree = always,
+  timed = false
 ): Effect.Effect<Warning, Problem> => {
   const guard = core.options.scanGuard
   if (guard.mode === "off") return Effect.succeed(noWarning)
@@ -115,16 +121,16 @@ export const guardPlan = (
   const { now } = plan.bindings
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
-  const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
-  const most = guard[bound]
   const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
-  const paged = "shape" in plan && !("keys" in plan)
+  const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
+  const most = guard[bound]
   // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
-  // relations is judged by its time: see read/hasty.ts.
+  // relations is judged by its time (see read/hasty.ts), or as if it did not end early.
   const refuses = (estimate: PlanEstimate): boolean =>
     related
-      ? !(paged && guard.mode === "reject") &&
-        isExpensiveRelated(estimate, "keys" in plan ? guard.aggregateRows : most)
+      ? timed
+        ? guard.mode !== "reject" && isExpensiveRelated(estimate, most)
+        : isExpensiveRelated({ ...estimate, cost: estimate.through }, most)
       : isExpensive(estimate, most) ||
         isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
   // One of the future was made before the clock was set back.
@@ -135,7 +141,7 @@ export const guardPlan = (
   return Effect.flatMap(
     Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
     (estimate) => {
-      const way = related && paged && isHasty(estimate, most) ? known?.way ?? "walk" : null
+      const way = related && timed && isHasty(estimate, most) ? known?.way ?? "walk" : null
       core.judgements.set(key, { ...estimate, at: now, limit, way })
       if (!refuses(estimate)) return Effect.succeed(noWarning)
       return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {

@@ -213,7 +213,7 @@ export const makeExporting = (core: Core): Exporting => {
       // One instant for the whole export, so that `now()` in a filter means the same for each page.
       const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsAt(clockOf(fiber), call.caller)))
       const first: PagePlan = { shape: shape.page, bindings }
-      const warning = yield* guardPlan(core, access, key, first, filter)
+      const warning = yield* guardPlan(core, access, key, first, filter, true)
       const refused = filteredProblem(filter)
       const read = Effect.fnUntraced(function*(
         from: PagePlan,

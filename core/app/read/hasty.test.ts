@@ -27,9 +27,11 @@ const some: FilterTree = {
 
 /** A database whose walks and whole reads end in time or not. */
 const database = (
-  { costs = {}, indexed = true, mode = "reject", slow }: {
+  { costs = {}, held = false, indexed = true, mode = "reject", slow }: {
     readonly slow: ReadonlyArray<"walk" | "whole">
     readonly costs?: { readonly walk?: number; readonly whole?: number; readonly through?: number }
+    /** Whether it does not even plan the whole read in time. */
+    readonly held?: boolean
     readonly indexed?: boolean
     readonly mode?: ScanGuard["mode"]
   }
@@ -38,8 +40,8 @@ const database = (
   const { through = 1_000_000, walk = 10, whole = 5_000 } = costs
   const cut = new RecordsError({ reason: { _tag: "Timeout" } })
   const records = {
-    estimate: (plan: object): Effect.Effect<PlanEstimate> =>
-      Effect.succeed({
+    estimate: (plan: object): Effect.Effect<PlanEstimate, RecordsError> =>
+      held && "whole" in plan ? Effect.fail(cut) : Effect.succeed({
         cost: "whole" in plan ? whole : walk,
         through,
         rows: 5,
@@ -72,7 +74,7 @@ const database = (
       bindings: { caller: { id: "u", tenant: "1" }, now, params: [] }
     }
     return Effect.flatMap(
-      guardPlan(core, access(roles), "q", plan, filter),
+      guardPlan(core, access(roles), "q", plan, filter, true),
       (warning) => Effect.map(judgedPage(core, access(roles), "q", plan, filter), (rows) => ({ rows, warning }))
     )
   }
@@ -136,6 +138,13 @@ describe("a page through relations", () => {
       const whole = "create index on lines (order_id, tenant_id)"
       expect(yield* database({ slow: ["walk", "whole"], indexed: false }).ask(some, 0n, ["admin"]))
         .toMatchObject(refusal(whole, whole))
+    }))
+
+  it.effect("is not blamed where the database is held up", () =>
+    Effect.gen(function*() {
+      const { answer, asked } = yield* database({ slow: ["walk"], held: true }).ask()
+      expect(answer).toMatchObject({ failure: { slug: "statement-timeout" } })
+      expect(asked).toEqual(["walk"])
     }))
 
   it.effect("has all time where it is cheap to its end, where it goes through none, and where nothing is refused", () =>

@@ -14,7 +14,7 @@ import type { PagePlan } from "../../domain/read/plan.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import { RecordsError, type RecordsService } from "../../ports/records.ts"
 import type { Guarding, Way } from "../ground/guard.ts"
-import { recordsProblem } from "../ground/refusal.ts"
+import { filteredProblem, recordsProblem } from "../ground/refusal.ts"
 
 /** What reading such pages needs of `Core`. */
 export interface Hurrying extends Guarding {
@@ -36,13 +36,14 @@ export const judgedPage = (
   const judgement = core.judgements.get(key)
   if (judgement === undefined || judgement.way === null || !isHurried(core, key)) return core.records.page(plan)
   const whole: PagePlan = { ...plan, whole: true, within: wholeMs }
-  const take = (way: Way): Effect.Effect<readonly Row[], RecordsError> =>
+  const take = (way: Way): Effect.Effect<readonly Row[], RecordsError | Problem> =>
     way === "walk"
       ? core.records.page({ ...plan, within: hastyMs })
       // What has worked before is not judged again.
       : way === judgement.way
       ? core.records.page(whole)
-      : Effect.flatMap(core.records.estimate(whole), (estimate) =>
+      // A database that does not even plan in time is held up: its relations are not to blame.
+      : Effect.flatMap(Effect.catch(core.records.estimate(whole), filteredProblem(filter)), (estimate) =>
         mayFindAll(estimate, core.options.scanGuard.aggregateRows)
           ? core.records.page(whole)
           : Effect.fail(new RecordsError({ reason: { _tag: "Timeout" } })))

@@ -187,7 +187,7 @@ const answerList = Effect.fnUntraced(function*(
   const bindings = bindingsAt(clock, call.caller)
   const first: PagePlan = { shape: shape.page, bindings }
   const count = { model: access.model, where: shape.page.where, bindings }
-  let warning = yield* guardPlan(core, access, key, first, filter)
+  let warning = yield* guardPlan(core, access, key, first, filter, true)
   if (request.exactCount) {
     const counted = yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)
     warning = allWarnings([warning, counted])
@@ -386,7 +386,7 @@ const answerSeek = Effect.fnUntraced(
     const bindings = bindingsAt(clockOf(fiber), call.caller)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
-    const warning = yield* guardPlan(core, access, key, first, filter)
+    const warning = yield* guardPlan(core, access, key, first, filter, true)
     const refused = filteredProblem(filter)
     const read = (plan: PagePlan) =>
       phase(

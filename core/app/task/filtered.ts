@@ -19,7 +19,7 @@ import { readJson } from "../ground/body.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { json } from "../ground/call.ts"
 import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
-import { guardPlan, queryKey } from "../ground/guard.ts"
+import { guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import { filteredProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import { timeOf } from "../write/batch.ts"
@@ -169,10 +169,8 @@ export const changeFiltered = (
       const { request: { expectedCount }, rest, scope } = plan
       const { access, filter, page } = scope
       const at = bindingsAt(clockOf(fiber), call.caller)
-      yield* guardPlan(core, access, queryKey(core, access, "filtered", plan.request.filter), {
-        shape: page,
-        bindings: at
-      }, filter)
+      const key = queryKey(core, access, "filtered", relatedName(access, filter), plan.request.filter)
+      yield* guardPlan(core, access, key, { shape: page, bindings: at }, filter)
       const refused = (error: RecordsError) =>
         patternReasons.has(error.reason._tag) ? filteredProblem(filter)(error) : writeProblem(access, op)(error)
       const run = Effect.fnUntraced(function*(
