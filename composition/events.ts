@@ -45,6 +45,8 @@ export interface ExtensionParts {
   readonly ownerRoles?: OwnerRoles | undefined
   /** Has the owner of a subscription that the service disabled get a mail. */
   readonly mailOwner?: MailOwner | undefined
+  /** How long the roles of an owner are believed, in milliseconds. Default: a second. */
+  readonly rolesMs?: number | undefined
 }
 
 /** What events are made of. */
@@ -129,14 +131,17 @@ export const allSubscriptions = (
   }
 }
 
-/** How long the roles of an owner are believed, in milliseconds. */
-const rolesMs = 1_000
+const usualRolesMs = 1_000
 
 /**
  * Roles as the option of the extension gives them, else as the accounts do; without either, another process has to know them. A function that fails says
  * nothing about a person: it is asked again.
  */
-const rolesOf = ({ ownerRoles }: Webhooks, accounts: OwnerRoles | undefined): WebhooksCore["rolesOf"] => {
+const rolesOf = (
+  { ownerRoles }: Webhooks,
+  accounts: OwnerRoles | undefined,
+  rolesMs: number
+): WebhooksCore["rolesOf"] => {
   const ask = ownerRoles === null ? accounts ?? (() => Promise.resolve("elsewhere")) : declaredRoles(ownerRoles)
   const known = new BoundedMap<string, { readonly roles: RolesNow; readonly until: number }>(1_000)
   return (id, tenant) =>
@@ -162,7 +167,7 @@ const eventLog = (log: (line: string) => void): EventLog => (level, event, field
 
 /** Makes the extension; null: the configuration does not have it. */
 export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null => {
-  const { compiled, ground, kept, log = () => {}, mailOwner, outbound, ownerRoles } = parts
+  const { compiled, ground, kept, log = () => {}, mailOwner, outbound, ownerRoles, rolesMs = usualRolesMs } = parts
   const settings = compiled.webhooks
   if (settings === null) return null
   const write = eventLog(log)
@@ -173,7 +178,7 @@ export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null =
     settings,
     kept,
     outbound,
-    rolesOf: rolesOf(settings, ownerRoles),
+    rolesOf: rolesOf(settings, ownerRoles, rolesMs),
     newSecret: newWebhookSecret,
     tell: telling.tell,
     log: write

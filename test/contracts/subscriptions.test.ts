@@ -48,7 +48,12 @@ describe("the fake", () => {
 describe("a service", () => {
   let service: EventService
   beforeAll(async () => {
-    service = await openEvents({ config, schema: "create table orders (id integer primary key)", runs: false })
+    service = await openEvents({
+      config,
+      more: { rolesMs: undefined },
+      schema: "create table orders (id integer primary key)",
+      runs: false
+    })
   })
   afterAll(() => service?.close())
   const keyOf = (id: string): string => id.slice("made:".length)

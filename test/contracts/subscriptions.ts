@@ -49,7 +49,6 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
 
   it("has each once, of the configuration and of people, disabled ones too", async () => {
     const [on, off] = [await use().add("ann"), await use().add("bob", false)]
-    await use().fresh()
     const all = await run(use().subscriptions.all)
     const ids = all.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
@@ -98,7 +97,6 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
     const [bob, stranger] = [await use().add("bob", true, ["sales"]), await use().add("stranger", true, ["sales"])]
     await use().setRoles("ann", ["boss", "sales"])
     await use().setRoles("bob", [])
-    await use().fresh()
     expect(await rolesOf(kept)).toEqual(["sales"])
     // An admin's credential stands for every role, and its owner still has two only.
     expect(await rolesOf(wide)).toEqual(["boss", "sales"])
@@ -119,7 +117,6 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
     const id = await use().add("cat")
     const rolesOf = async () => run(use().subscriptions.rolesOf(await find(id)))
     await use().setRoles("cat", ["sales"])
-    await use().fresh()
     expect(await rolesOf()).toEqual(["sales"])
     await use().setRoles("cat", ["sales", "boss"])
     await use().fresh()
@@ -138,7 +135,6 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
 
   it("disables one whose receiver is gone, and one that has failed for three days", async () => {
     const [gonner, failing, well] = [await use().add("ann"), await use().add("ann"), await use().add("ann")]
-    await use().fresh()
     await run(use().subscriptions.all)
     await end(await find(gonner), gone)
     expect(await use().stateOf(gonner)).toEqual({ enabled: false, reason: "The receiver answered 410 Gone." })
@@ -146,7 +142,6 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
     await use().pass(2 * day)
     for (const id of [failing, well]) await end(await find(id), {})
     expect((await use().stateOf(failing)).enabled).toBe(true)
-    await use().fresh()
     await run(use().subscriptions.all)
     await end(await find(well), { outcome: "delivered", status: 204, error: null })
     await use().pass(day + 60)

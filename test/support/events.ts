@@ -178,7 +178,8 @@ export interface EventServiceOptions {
   /** Whether dispatch and workers run. Default yes. */
   readonly runs?: boolean
   readonly pooler?: string
-  readonly more?: Partial<Pick<ExtensionParts, "mailOwner" | "outbound" | "ownerRoles">>
+  /** The roles of owners are asked for each time, unless `rolesMs` says for how long they are believed. */
+  readonly more?: Partial<Pick<ExtensionParts, "mailOwner" | "outbound" | "ownerRoles" | "rolesMs">>
   /** Another service's database, for a second instance. */
   readonly database?: TestDatabase
 }
@@ -220,7 +221,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     log: (line: string) => void log.push(JSON.parse(line) as { readonly [name: string]: unknown })
   }
   const own = makeOutbound()
-  const given = { compiled, log: parts.log, outbound: own, ...options.more }
+  const given = { compiled, log: parts.log, outbound: own, rolesMs: 0, ...options.more }
   const ground = makeFoundation({ ...parts, changed: bell.changed })
   const extension = compiled.webhooks === null
     ? null

@@ -72,10 +72,11 @@ const subscribe = async (): Promise<{ readonly id: string; readonly owner: strin
 }
 const happens = async (times = 1): Promise<void> => {
   for (let n = 0; n < times; n++) await service.database.execute("insert into orders default values")
+  service.changed()
 }
 const isEnabled = async (id: string): Promise<boolean> =>
   (await service.database.rows(`select enabled::text from webhooks.subscriptions where id = ${id}`))[0]![0] === "true"
-/** The service has read it: what it reads may be a second old. */
+/** The service has read it. */
 const seen = (id: string): Promise<void> =>
   service.until(
     async () =>

@@ -66,8 +66,10 @@ const subscribe = async (more: { readonly [field: string]: unknown }) => {
   await service.database.execute(`update webhooks.subscriptions set secret = '${sealed}' where id = ${id}`)
   return { id, path: `${base}/${id}`, record: answer.json }
 }
-const insert = (count = 1, into = "orders") =>
-  service.database.execute(`insert into ${into} (note) select 'n' from generate_series(1, ${count})`)
+const insert = async (count = 1, into = "orders") => {
+  await service.database.execute(`insert into ${into} (note) select 'n' from generate_series(1, ${count})`)
+  service.changed()
+}
 const jobs = async () => [
   ...await service.jobs("webhooks.deliver"),
   ...await service.jobs("webhooks.deliver-ordered")

@@ -159,8 +159,6 @@ describe("a subscription that changes", () => {
       async () => (await sender.jobs("webhooks.deliver")).some(({ payload }) => payload["error"] !== undefined),
       "a retry"
     )
-    // Its roles are believed for a second.
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
     let ended = false
     meanwhile = async () => {
       meanwhile = () => Promise.resolve()

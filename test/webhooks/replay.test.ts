@@ -70,10 +70,12 @@ const subscribe = async (person = ann, more: { readonly [field: string]: unknown
   await service.database.execute(`update webhooks.subscriptions set secret = '${sealed}' where id = ${id}`)
   return `${base}/${id}`
 }
-const insert = (notes: readonly string[], tenant = 1) =>
-  service.database.execute(
+const insert = async (notes: readonly string[], tenant = 1) => {
+  await service.database.execute(
     `insert into orders (tenant_id, note, cost) values ${notes.map((note) => `(${tenant}, '${note}', 5)`).join(", ")}`
   )
+  service.changed()
+}
 const replay = (path: string, body: unknown, person = ann) => service.call(person, "POST", `${path}:replay`, body)
 const notes = () =>
   receiver.received.map(({ event }) => event.data.after!["note"] as string).toSorted((a, b) => a.localeCompare(b))
