@@ -373,29 +373,27 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     return { ...data, items: data.items.map(present), ...(warning === null ? {} : { warning }) }
   }
 
-  const read = async <T>(verb: string, query: Query, options?: CallOptions): Promise<T> => {
-    const { data } = await send<T>({
-      method: "GET",
-      path: path + verb,
-      query: { ...query, filter: filterOf(query.filter) },
-      signal: options?.signal
-    })
-    return data
-  }
+  const asked = (verb: string, query: Query, options?: CallOptions) => ({
+    method: "GET",
+    path: path + verb,
+    query: { ...query, filter: filterOf(query.filter), order_by: orderOf(query.order_by) },
+    signal: options?.signal
+  })
+
+  const read = async <T>(verb: string, query: Query, options?: CallOptions): Promise<T> =>
+    (await send<T>(asked(verb, query, options))).data
 
   /** By GET, or with the parameters in a body, where the address would be too long. */
   const ask = <T>(
     verb: string,
-    bodyVerb: string,
     query: Query,
     options?: CallOptions,
     inBody = false
   ): Promise<Answer<T>> => {
-    const asked = { ...query, filter: filterOf(query.filter), order_by: orderOf(query.order_by) }
-    const call = { method: "GET", path: path + verb, query: asked, signal: options?.signal }
+    const call = asked(verb, query, options)
     if (!inBody && urlOf(call).length <= longestAddress) return send(call)
-    const json = Object.fromEntries(Object.entries(asked).filter(([, value]) => isGiven(value)))
-    return send({ ...call, method: "POST", path: path + bodyVerb, query: {}, json, repeatable: true })
+    const json = Object.fromEntries(Object.entries(call.query).filter(([, value]) => isGiven(value)))
+    return send({ ...call, method: "POST", path: path + (verb || ":search"), query: {}, json, repeatable: true })
   }
 
   const list = (query: Query, options: CallOptions | undefined, asSearch: boolean): Listing<AnyRecord> =>
@@ -403,7 +401,6 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
       page(
         await ask<Page<AnyRecord>>(
           "",
-          ":search",
           { ...query, page_token: token ?? query.page_token },
           options,
           asSearch
@@ -457,8 +454,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     list: (query = {}, options) => list(query, options, false) as never,
     search: (query = {}, options) => list(query, options, true) as never,
     seek: async (position, query = {}, options) => {
-      const { order_by, ...rest } = query
-      const data = await read<SeekPage<never>>(":seek", { ...rest, order_by: orderOf(order_by), position }, options)
+      const data = await read<SeekPage<never>>(":seek", { ...query, position }, options)
       return { ...data, items: data.items.map(present) }
     },
     get: async (key, query = {}, options) => await one(key, query, options) as never,
@@ -478,7 +474,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     facets: (query, options) => read(":facets", query, options),
     series: (query, options) => read(":series", query, options),
     histogram: (query, options) => read(":histogram", query, options),
-    aggregate: async (query = {}, options) => (await ask(":aggregate", ":aggregate", query, options)).data as never,
+    aggregate: async (query = {}, options) => (await ask(":aggregate", query, options)).data as never,
     upload: (field, file, options) => upload(name, field, file, options),
     watch: (options) => watch(name, options)
   }
