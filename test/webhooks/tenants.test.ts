@@ -66,12 +66,15 @@ it("a process of another tenant neither disables a subscription nor loses its ev
   )
   const jobs = async () => [...await home.jobs("webhooks.deliver"), ...await home.jobs("webhooks.deliver-ordered")]
   const left = "This process does not know the tenant of the subscription."
+  let attempts: readonly number[] = []
   await foreign.until(async () => {
     await foreign.advance(600)
     const all = await jobs()
+    // While they wait: the next try counts until it is left, too.
+    attempts = all.map((job) => job.attempts)
     return all.length >= 4 && all.every(({ error, waits }) => waits && error === left)
   }, "a try of each that is left")
-  expect((await jobs()).map(({ attempts }) => attempts)).toEqual([0, 0, 0, 0])
+  expect(attempts).toEqual([0, 0, 0, 0])
   expect(receiver.received).toEqual([])
   const worker = await processOf("1", { database: home.database })
   try {

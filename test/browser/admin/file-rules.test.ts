@@ -229,13 +229,18 @@ describe.skipIf(chromiumPath === null)("files", () => {
       const popup = page.waitForEvent("popup")
       await open.click()
       const opened = await popup
-      expect(sent.filter((line) => read.test(line.split(" ")[1]!))).toHaveLength(1)
+      // Once for the link. A browser may also say that the window is in sight again, which reads the record once more; a circle would read on.
+      const reads = sent.filter((line) => read.test(line.split(" ")[1]!))
+      expect(reads.length, sent.join("\n")).toBeGreaterThanOrEqual(1)
+      expect(reads.length, sent.join("\n")).toBeLessThanOrEqual(2)
       expect(await open.getAttribute("href")).not.toContain("exp=1000000000")
       await opened.close()
       expect(await record.input("note").inputValue()).toBe("changed")
       const saving = page.waitForEvent("download")
       await record.box("invoice").getByRole("link", { name: "Download" }).click()
       expect((await saving).suggestedFilename()).toBe("invoice.pdf")
+      // No answer is under way when the page is left.
+      await quiet()
     })
   })
 
