@@ -16,7 +16,7 @@ import { unstorableText } from "../../core/domain/job/enqueue.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
-export const ownLevel = 3
+export const ownLevel = 4
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
@@ -347,7 +347,10 @@ begin
   end if;
   insert into ${s}._private_jobs (id, task_id, payload, run_at, max_attempts)
     overriding system value values (run, d.task_id, 'null', due, tries) on conflict do nothing;
-  return found;
+  if not found then return false; end if;
+  -- Somebody removed the run, or ended it, since it was looked for above: the insert has waited for them.
+  delete from ${s}._private_jobs where id = run and exists (select from ${s}.completed where id = run);
+  return not found;
 end $f$`,
 
   `drop function if exists ${s}._define(text, boolean, integer, interval, interval, interval[], interval, text)`,

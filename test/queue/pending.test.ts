@@ -59,4 +59,26 @@ describe("a waiting job", () => {
       { payload: "5", held: true }
     ])
   })
+
+  it("that is a run of a schedule is not made again by a worker that asked for it while it was being removed", async () => {
+    await harness.database.execute(
+      "select jobs._define('daily', false, 3, '1 s', '1 s', null, '1 s', null, null, null, null)"
+    )
+    const make = "select jobs._enqueue_run('daily', -7, now() + interval '1 hour', 3) as made"
+    expect((await harness.pool.query(make)).rows).toEqual([{ made: true }])
+    let again: Promise<unknown> | undefined
+    // As `withdraw` does, which has not committed yet.
+    const removal = `with gone as (delete from jobs._private_jobs where id = -7 returning id, task_id, run_at)
+      insert into jobs.completed (id, task_id, attempts, run_at, started_at, completed_at) select id, task_id, 0, run_at, run_at, run_at from gone`
+    await during(removal, async () => {
+      again = harness.pool.query(make).then(({ rows }) => rows)
+      await harness.until(async () =>
+        (await harness.database.rows(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        )).length > 0
+      )
+    })
+    expect(await again).toEqual([{ made: false }])
+    expect(await harness.database.rows("select from jobs._private_jobs")).toEqual([])
+  })
 })

@@ -25,7 +25,7 @@ it("leaves the statements, questions and scripts of all migrations as they were"
   const found = all.map((each) => [each.name, each.digest, digest(each.question ?? ""), digest(migrationScript(each))])
   expect(found).toEqual([
     ["service", "371eff9a05845da9", "e3b0c44298fc1c14", "2c567c76236ef028"],
-    ["jobs", "183824b5b6b45ce5", "e4002226d6c72283", "f93e34c59769a7e8"],
+    ["jobs", "4151e670e02c21cd", "f0489e2bd7e57971", "508e686829b710d6"],
     ["auth", "53fc18e71c6ffce9", "e3b0c44298fc1c14", "04b9fb872e5fad0c"],
     ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
     ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],
