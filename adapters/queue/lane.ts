@@ -86,6 +86,9 @@ const ahead = { ms: 20, jobs: 200, oldMs: 1_000 }
 /** Most completions of a name that are under way at once. */
 const mostFlights = 3
 
+/** A completion of so many jobs costs each of them little. */
+const leastUnsent = 20
+
 /** Timers can wait for less than 25 days. */
 const longestWaitMs = 86_400_000
 
@@ -109,6 +112,7 @@ export class Lane {
   /** Completions that are under way, and whether one is about to be sent. */
   #flights = 0
   #isLeaving = false
+  #hasCompleted = false
   /** How long a job of this name takes on the average, in milliseconds; null: none has run yet. */
   #usualMs: number | null = null
   /** Whether its jobs have keys. A fetched job has none any more, so another job with the key would not find it. */
@@ -190,17 +194,25 @@ export class Lane {
   }
 
   /**
-   * The most jobs that are begun and whose completion is not sent yet: the running ones, and as many that have ended. Of a dead process, jobs beyond that were
-   * not begun, so `freeDead` gives their attempts back. With a wider bound, jobs that were only fetched ahead would lose an attempt. Without one, a job that
-   * kills its process could come behind so many others each time that its attempt never counts.
+   * Of a dead process, jobs behind so many were not begun but only fetched ahead, so `freeDead` gives their attempts back. More may have been begun, see
+   * `#unsent`. These run again, which uses up no attempt.
    */
   get mostBegun(): number {
     return 2 * this.job.concurrency
   }
 
+  /**
+   * How many jobs may have ended whose completion is not sent yet: enough that one statement serves many. Before the first completion of this process they are
+   * as few as `mostBegun` allows for. So each process completes a job, or counts the attempt of the one that kills it, and none kills its processes for ever.
+   */
+  get #unsent(): number {
+    const { concurrency } = this.job
+    return this.#hasCompleted ? Math.max(concurrency, leastUnsent) : concurrency
+  }
+
   /** How many jobs may begin. */
   #places(): number {
-    return Math.min(this.job.concurrency - this.#running, this.mostBegun - this.#running - this.#done.length)
+    return this.job.concurrency - this.#running + Math.min(0, this.#unsent - this.#done.length)
   }
 
   /**
@@ -289,8 +301,8 @@ export class Lane {
    * own: it waits for transactions that have enqueued into its group. With two groups, it could hold what such a transaction waits for.
    */
   #complete(): void {
-    const { concurrency, ordered } = this.job
-    const worth = ordered || this.#flights === 0 ? 1 : concurrency
+    const { ordered } = this.job
+    const worth = ordered || this.#flights === 0 ? 1 : this.#unsent
     if (this.#isLeaving || this.#done.length < worth || this.#flights === mostFlights) return
     this.#isLeaving = true
     setImmediate(() => {
@@ -314,6 +326,7 @@ export class Lane {
     try {
       const { rowCount } = await this.#host.run(this.#sql.complete, heldOf(rows))
       // No count: nothing was sent, because the process ends.
+      if (rowCount !== null && rowCount > 0) this.#hasCompleted = true
       if (rowCount !== null && rowCount < rows.length) {
         this.#host.log("warn", "jobs-lost", { name: this.job.name, jobs: rows.length - rowCount })
       }

@@ -851,7 +851,7 @@ export const faults = [
   {
     rule: "jobs that end while a completion is under way share the next",
     file: "adapters/queue/lane.ts",
-    old: "ordered || this.#flights === 0 ? 1 : concurrency",
+    old: "ordered || this.#flights === 0 ? 1 : this.#unsent",
     new: "1",
     tests: ["test/queue/lane.test.ts"]
   },

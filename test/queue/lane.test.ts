@@ -186,6 +186,22 @@ it("begins no more than freeing the jobs of a dead process allows for, while no 
   expect(begun.length - inFlight.reduce((sum, count) => sum + count)).toBe(lane.mostBegun)
 })
 
+it("completes many short jobs by one statement once a completion has arrived", async () => {
+  let answered = 0
+  const { lane, sent, waiting } = stageOf(
+    1,
+    (kind) => kind === "complete" && answered++ > 0 ? new Promise(() => {}) : Promise.resolve(),
+    true
+  )
+  lane.took(0.01)
+  waiting.push(...jobs(400))
+  lane.begin()
+  await quiet()
+  const [first, ...later] = sent.flatMap(([kind, count]) => kind === "complete" ? [count] : [])
+  expect(first).toBeLessThanOrEqual(lane.mostBegun)
+  expect(Math.max(...later)).toBeGreaterThanOrEqual(20)
+})
+
 it("tells of a completion that failed, leaves its jobs to their leases, and goes on", async () => {
   let fails = true
   const { ends, lane, logged, released, sent, waiting } = stageOf(1, async (kind) => {
