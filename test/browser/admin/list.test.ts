@@ -443,6 +443,35 @@ describe.skipIf(chromiumPath === null)("the list", () => {
     })
   })
 
+  it("keeps the marked record of the palette when records of a resource before it come later", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      const { body } = await stage.call("admin", "GET", "/customers?page_size=1")
+      const [customer] = body["items"] as readonly Record<string, unknown>[]
+      const name = String(customer!["name"])
+      let answer = () => {}
+      const late = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      const { body: orders } = await stage.call("admin", "GET", "/orders?page_size=1")
+      // The search in orders answers last, and with a record.
+      await page.route(/\/orders\?.*filter=/, async (route) => {
+        await late
+        await route.fulfill({ json: { ...orders, next_page_token: "", total_size_estimate: "1" } })
+      })
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox").fill(name)
+      const found = page.getByRole("option", { name: new RegExp(`^${name}.*Customer`) }).first()
+      await expect.poll(() => found.getAttribute("aria-selected")).toBe("true")
+      answer()
+      await page.getByRole("option", { name: /Order/ }).first().waitFor()
+      await expect.poll(() => page.getByRole("option").first().innerText()).not.toContain(name)
+      expect(await found.getAttribute("aria-selected")).toBe("true")
+      await page.keyboard.press("Enter")
+      await page.waitForURL(/\/customers\/\d+/)
+    })
+  })
+
   it("finds records, pages and actions by the palette, and goes by letters (12, 18)", async () => {
     await using({}, async (page, list) => {
       await list.open("orders")

@@ -13,14 +13,21 @@ import style from "./palette.module.css"
 export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNode => {
   const t = useMessages()
   const [text, setText] = useState("")
-  const [at, setAt] = useState(0)
+  /** The id of the chosen entry. */
+  const [held, setHeld] = useState<string | null>(null)
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   const asked = useDeferredValue(text.trim())
   const { busy, entries } = useEntries(asked)
-  const chosen = entries[Math.min(at, entries.length - 1)]
+  const kept = entries.find((entry) => entry.id === held)
+  const chosen = kept ?? entries[0]
+  const place = chosen === undefined ? 0 : entries.indexOf(chosen)
 
-  useEffect(() => setAt(0), [asked])
+  useEffect(() => setHeld(null), [asked])
+  // Records of other resources may come later and stand before it. Enter opens the record that was marked.
+  useEffect(() => {
+    if (kept === undefined && chosen?.group === t.palette.records) setHeld(chosen.id)
+  }, [kept, chosen, t])
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" })
   }, [chosen?.id])
@@ -33,7 +40,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
     if (step !== 0) {
       event.preventDefault()
-      setAt((Math.min(at, entries.length - 1) + step + entries.length) % Math.max(1, entries.length))
+      setHeld(entries[(place + step + entries.length) % Math.max(1, entries.length)]?.id ?? null)
     } else if (event.key === "Enter" && !event.nativeEvent.isComposing && chosen !== undefined) {
       event.preventDefault()
       run(chosen)
@@ -50,7 +57,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
             role="combobox"
             aria-expanded="true"
             aria-controls={`${id}-list`}
-            aria-activedescendant={chosen === undefined ? undefined : `${id}-${entries.indexOf(chosen)}`}
+            aria-activedescendant={chosen === undefined ? undefined : `${id}-${place}`}
             aria-label={t.palette.placeholder}
             placeholder={t.palette.placeholder}
             autoComplete="off"
@@ -69,7 +76,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
                   tabIndex={-1}
                   aria-selected={entry === chosen}
                   className={style.item}
-                  onMouseMove={() => setAt(index)}
+                  onMouseMove={() => setHeld(entry.id)}
                   onClick={() => run(entry)}
                   onKeyDown={() => {}}
                 >
