@@ -60,8 +60,8 @@ const statementsIn = (s: string) => {
   locked_by = null, locked_at = null where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
 
   /**
-   * Frees jobs whose leases have ended: their workers are dead. Each worker began its jobs in turn, and had at most so many at once ($2, by the ids of the names
-   * in $1). Jobs behind those were only fetched ahead, so their attempt does not count. A job with a single attempt is never fetched ahead.
+   * Frees jobs whose leases have ended: their workers are dead. Each worker began its jobs in turn. The first of them ($2, by the ids of the
+   * names in $1) count as begun. The attempts of the others do not count, because most of those were only fetched ahead. A job with a single attempt is never fetched ahead.
    */
   const freeDeadSql = `with dead as (
   select j.id, j.locked_at < now() - interval '4 hours' as ended,

@@ -194,8 +194,8 @@ export class Lane {
   }
 
   /**
-   * Of a dead process, jobs behind so many were not begun but only fetched ahead, so `freeDead` gives their attempts back. More may have been begun, see
-   * `#unsent`. These run again, which uses up no attempt.
+   * How many jobs of a dead process count as begun. Most jobs behind these were only fetched ahead, so `freeDead` gives the attempts of all of them back. A few
+   * may have ended well without their completion (`#unsent`): they run again, and that uses up no attempt.
    */
   get mostBegun(): number {
     return 2 * this.job.concurrency

@@ -2,6 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
+import { startOthers } from "../../../test/support/turns.ts"
 import { always } from "../../domain/filter/tree.ts"
 import type { Core } from "../ground/core.ts"
 import type { Expansion, Way } from "./expand-plan.ts"
@@ -20,14 +21,8 @@ const rowsOf = (how: Way["how"]["of"], count: number) =>
 it.each<Way["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
   "of 100 items of 30 KB lets others have turns: %j",
   async (how) => {
-    const others: number[] = []
-    let turns = 0
-    let going = true
-    const other = (): void => {
-      turns++
-      if (going) setImmediate(other)
-    }
-    setImmediate(other)
+    const seen: number[] = []
+    const others = startOthers()
     const rows = Effect.succeed(rowsOf(how.of, 100))
     const core = {
       records: { page: () => rows, related: () => rows },
@@ -45,7 +40,7 @@ it.each<Way["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
         layout,
         page: { where: always, limit: 501 },
         write: ([row]: readonly string[]) => {
-          others.push(turns)
+          seen.push(others.turns())
           return { open: `{"id":${row},"text":"${"x".repeat(30_000)}"`, etag: "" }
         }
       },
@@ -56,8 +51,8 @@ it.each<Way["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
     const { membersOf } = await Effect.runPromise(
       expandRows(core, [way] as unknown as Expansion, [["1", null]], layout as never)
     )
-    going = false
+    others.stop()
     expect(JSON.parse(membersOf(0)).children[how.of === "page" ? "items" : "length"]).toBeTruthy()
-    expect(new Set(others).size).toBeGreaterThanOrEqual(9)
+    expect(new Set(seen).size).toBeGreaterThanOrEqual(9)
   }
 )

@@ -2,6 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
+import { startOthers } from "../../../test/support/turns.ts"
 import type { Core } from "../ground/core.ts"
 import { present } from "./page.ts"
 import type { Page } from "./page.ts"
@@ -34,19 +35,13 @@ it.each([[false, [0, 1, 2]], [true, [7, 8, 9]]])(
 )
 
 it.each([[10, 0], [100, 9]])("of %s items of 30 KB lets others have %s turns", async (count, least) => {
-  const others: number[] = []
-  let turns = 0
-  let going = true
-  const other = (): void => {
-    turns++
-    if (going) setImmediate(other)
-  }
-  setImmediate(other)
+  const seen: number[] = []
+  const others = startOthers()
   const page = {
     shape: {
       layout: {},
       write: ([row]: readonly string[]) => {
-        others.push(turns)
+        seen.push(others.turns())
         return { open: `{"id":${row},"text":"${"x".repeat(30_000)}"` }
       }
     },
@@ -59,7 +54,7 @@ it.each([[10, 0], [100, 9]])("of %s items of 30 KB lets others have %s turns", a
   } as unknown as Page
   const core = { options: { maxAnswerBytes: 33_554_432 } } as Core
   const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))
-  going = false
+  others.stop()
   expect((JSON.parse(reply.body as string) as { readonly items: readonly unknown[] }).items).toHaveLength(count)
-  expect(new Set(others).size).toBeGreaterThanOrEqual(least)
+  expect(new Set(seen).size).toBeGreaterThanOrEqual(least)
 })
