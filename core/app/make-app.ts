@@ -23,8 +23,8 @@ import { changeFiltered } from "./task/filtered.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
 import { create } from "./write/create.ts"
+import { patch } from "./write/patch.ts"
 import { remove, restore, undelete } from "./write/single.ts"
-import { patch } from "./write/upsert.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">

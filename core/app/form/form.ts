@@ -32,7 +32,7 @@ import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Reply } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
-import { createUnseen } from "../write/single.ts"
+import { createUnseen } from "../write/create.ts"
 
 /** The dependencies of forms besides the core. */
 export interface FormParts {
