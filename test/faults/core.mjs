@@ -378,6 +378,13 @@ export const faults = [
     tests: ["test/http/writes/increment.test.ts"]
   },
   {
+    rule: "a record is read again when a rule asked for a column that was not read",
+    file: "core/app/ground/core.ts",
+    old: "leftOut(layout) ? whole : Effect.succeed(shown)",
+    new: "Effect.succeed(shown)",
+    tests: ["test/app/rule-columns.test.ts"]
+  },
+  {
     rule: "an upsert whose record was made in between is tried again",
     file: "core/app/write/upsert.ts",
     old: "        if (raced.has(place) || !failedFor(error, \"Unique\")) return Effect.fail(error)\n",
