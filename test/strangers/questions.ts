@@ -217,6 +217,17 @@ export const hasura: readonly Question[] = [
   },
   { there: "films_by_pk(id: 4) { title }", ask: "films/4?fields=title", answer: { title: "Ran" } },
   {
+    there: "a view that sums takings by directors { last_name }",
+    ask:
+      "films:aggregate?group_by=director.last_name&measures=count,sum(takings)&order_by=sum(takings) desc&filter=takings:*&limit=2",
+    answer: {
+      groups: [{ group: { "director.last_name": "Campion" }, measures: { "sum(takings)": "140000000.00" } }, {
+        group: { "director.last_name": "Kurosawa" },
+        measures: { count: 2 }
+      }]
+    }
+  },
+  {
     there: "films(distinct_on: year) { year }",
     ask: "films:facets?field=year&limit=1",
     answer: { facets: [{ value: 1985, count: 2 }] }
