@@ -141,8 +141,8 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
       const found = formOf(name)
       if (Result.isFailure(found)) return yield* Effect.fail(found.failure)
       const { access, form } = found.success
-      const attempt = seal.digest(JSON.stringify(["submission", name, client]))
-      const wait = yield* counted(submissions.attempt(attempt, form.perMinute))
+      const sender = seal.digest(JSON.stringify(["submission", name, client]))
+      const wait = yield* counted(submissions.admit(sender, form.perMinute))
       if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))
       const read = readSubmission(body)
       if (Result.isFailure(read)) return yield* Effect.fail(read.failure)
