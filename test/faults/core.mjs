@@ -147,8 +147,8 @@ export const faults = [
   {
     rule: "counts and judgements are kept for those who see the same through relations",
     file: "core/app/ground/guard.ts",
-    old: "  return related.length === 0\n    ? \"\"\n",
-    new: "  return related.length >= 0\n    ? \"\"\n",
+    old: "  return ways.length === 0\n    ? \"\"\n",
+    new: "  return ways.length >= 0\n    ? \"\"\n",
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
