@@ -96,12 +96,12 @@ describe(":watch", () => {
     await insert(1)
     await service.database.execute("update orders set note = 'hush' where id = 1; delete from orders where id = 1")
     await service.until(() => heard.events.length === 3, "three changes")
-    expect(heard.events.map(({ data, event }) => [event, data["key"], data["operation"]])).toEqual([
-      ["change", "1", "create"],
-      ["change", "1", "update"],
-      ["change", "1", "delete"]
+    expect(heard.events.map(({ data, event }) => [event, data["key"], data["operation"], data["kind"]])).toEqual([
+      ["change", "1", "create", "entered"],
+      ["change", "1", "update", "changed"],
+      ["change", "1", "delete", "left"]
     ])
-    expect(Object.keys(heard.events[0]!.data)).toEqual(["key", "operation", "sequence"])
+    expect(Object.keys(heard.events[0]!.data)).toEqual(["key", "operation", "sequence", "kind"])
     const sequences = heard.events.map(({ data }) => BigInt(data["sequence"] as string))
     expect(sequences[0]! < sequences[1]! && sequences[1]! < sequences[2]!).toBe(true)
   })
@@ -156,10 +156,10 @@ describe(":watch", () => {
     expect((await watch(ann)).status).toBe(200)
   })
 
-  it("answers HEAD without a stream, and takes no parameters", async () => {
+  it("answers HEAD without a stream, and takes no parameter but a filter", async () => {
     expect((await service.fetch(ann, "/api/v1/orders:watch", { method: "HEAD" })).status).toBe(200)
     expect(service.events.watching.count()).toBe(0)
-    expect((await service.fetch(ann, "/api/v1/orders:watch?filter=x")).status).toBe(400)
+    expect((await service.fetch(ann, "/api/v1/orders:watch?order_by=id")).status).toBe(400)
     expect((await service.fetch(ann, "/api/v1/orders:watch", { method: "POST" })).status).toBe(405)
   })
 })

@@ -1,21 +1,22 @@
 /**
  * `:watch`: streams the changes of a resource to callers (Server-Sent Events). One loop of the process reads for all streams. Each caller learns
- * which visible records changed, without their values. A caller that is too slow, or was away for too long, is told to read again.
+ * which visible records entered, changed or left what they follow, without values. A caller that is too slow, or was away for too long, is told to read again.
  */
 
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
-import { cellsOf, judgedRow, recordChange, type StoredChange } from "../../domain/event/change.ts"
-import { evaluate } from "../../domain/filter/evaluate.ts"
+import { recordChange, type StoredChange } from "../../domain/event/change.ts"
+import { checkWatched, type Following, type Told, toldOf, weightOf } from "../../domain/event/watch.ts"
 import type { Model } from "../../domain/model/model.ts"
 import { tableName } from "../../domain/model/table.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { writeKey } from "../../domain/read/key.ts"
-import type { Row } from "../../domain/value/kind.ts"
+import { checkFilter } from "../../domain/read/list.ts"
+import { watchRequest } from "../../domain/read/request.ts"
 import type { ChangesService } from "../../ports/changes.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
@@ -38,14 +39,33 @@ const mostWaiting = 1_000
 /** Most streams of one caller, and of all in this process. */
 const mostOfOne = 16
 const mostOfAll = 2_000
+/** What the filters of one caller may weigh together, and those of all in this process (`weightOf`). */
+const mostWeightOfOne = 800
+const mostWeightOfAll = 20_000
+/** What is judged for one stream before others have their turn. */
+const turnWeight = 5_000
 
-interface Watcher {
+interface Captured {
+  readonly position: string
+  readonly change: StoredChange
+}
+
+/** What one caller has open. */
+interface Held {
+  streams: number
+  weight: number
+}
+
+interface Watcher extends Following {
   readonly access: Access
+  readonly weight: number
   readonly relation: string
   readonly again: Effect.Effect<Caller, unknown>
   position: bigint
   /** Changes that arrived while older ones were read. */
-  early: Array<{ readonly position: string; readonly change: StoredChange }> | null
+  early: Captured[] | null
+  /** Whether more arrived than could be kept. */
+  missed: boolean
   texts: string[]
   wake: () => void
   ended: boolean
@@ -60,34 +80,46 @@ export interface Watching {
 }
 
 const encoder = new TextEncoder()
+const resetText = "event: reset\ndata: {}\n\n"
 
-/** A change as it is sent, the same for all who see it. Null: the API could not have seen the change. */
-type News = { readonly rows: ReadonlyArray<Row | null>; readonly text: string } | null
+const tooMany = (detail: string): Problem => problem("too-many-requests", detail, {}, { "retry-after": "10" })
 
-/** The texts of one round, by resource and position. All streams of a resource share them. */
-const makeNews = () => {
-  const known = new Map<string, News>()
-  return (model: Model, at: string, stored: StoredChange, now: number): News => {
-    const name = `${model.name} ${at}`
-    const found = known.get(name)
-    if (found !== undefined) return found
-    const change = recordChange(model, stored)
-    let news: News = null
-    if (change !== null) {
-      const row = judgedRow(change)
-      const data = {
-        key: writeKey(model.key.map(({ index }) => row[index] ?? null)),
-        operation: change.operation,
-        sequence: stored.sequence
-      }
-      const id = markOf(at, Math.floor(now / 1_000))
-      news = {
-        rows: [change.before, change.after],
-        text: `id: ${id}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`
-      }
+/** A change for those who follow. */
+interface News {
+  readonly told: (following: Following) => readonly Told[]
+  readonly textOf: (told: readonly Told[]) => string
+}
+
+const newsOf = (model: Model, at: string, stored: StoredChange, now: number): News | null => {
+  const change = recordChange(model, stored)
+  if (change === null) return null
+  const id = markOf(at, Math.floor(now / 1_000))
+  const texts = new Map<string, string>()
+  const write = (told: readonly Told[]): string =>
+    told.map(({ key, kind }, i) => {
+      const data = { key, operation: change.operation, sequence: stored.sequence, kind }
+      // A stream goes on after an id: the first of two events of one change has none.
+      return `${i === told.length - 1 ? `id: ${id}\n` : ""}event: change\ndata: ${JSON.stringify(data)}\n\n`
+    }).join("")
+  return {
+    told: toldOf(change, BigInt(now) * 1000n),
+    textOf: (told) => {
+      const name = told.map(({ kind }) => kind).join()
+      let text = texts.get(name)
+      if (text === undefined) texts.set(name, text = write(told))
+      return text
     }
-    known.set(name, news)
-    return news
+  }
+}
+
+/** The news of one round, by resource and position. All streams of a resource share them. Null: the API could not have seen the change. */
+const makeNews = () => {
+  const known = new Map<string, News | null>()
+  return (model: Model, at: string, stored: StoredChange, now: number): News | null => {
+    const name = `${model.name} ${at}`
+    let found = known.get(name)
+    if (found === undefined) known.set(name, found = newsOf(model, at, stored, now))
+    return found
   }
 }
 
@@ -105,13 +137,14 @@ const resumeAt = (mark: string | null, seconds: number): { readonly position: st
 /** Makes `:watch` over captured changes. */
 export const makeWatching = (changes: ChangesService): Watching => {
   const watchers = new Set<Watcher>()
-  const ofCaller = new Map<string, number>()
+  const ofCaller = new Map<string, Held>()
+  let weightOfAll = 0
   let position = 0n
   let running = false
   let closed = false
 
   const say = (watcher: Watcher, text: string): void => {
-    if (watcher.texts.length >= mostWaiting) watcher.texts = ["event: reset\ndata: {}\n\n"]
+    if (watcher.texts.length >= mostWaiting) watcher.texts = [resetText]
     watcher.texts.push(text)
     watcher.wake()
   }
@@ -121,9 +154,11 @@ export const makeWatching = (changes: ChangesService): Watching => {
     watcher.ended = true
     watchers.delete(watcher)
     const { id } = watcher.access.caller
-    const left = (ofCaller.get(id) ?? 1) - 1
-    if (left === 0) ofCaller.delete(id)
-    else ofCaller.set(id, left)
+    const held = ofCaller.get(id)!
+    held.streams--
+    held.weight -= watcher.weight
+    weightOfAll -= watcher.weight
+    if (held.streams === 0) ofCaller.delete(id)
     watcher.wake()
   }
 
@@ -134,15 +169,29 @@ export const makeWatching = (changes: ChangesService): Watching => {
     now: number,
     newsOf: ReturnType<typeof makeNews>
   ): void => {
-    const { access } = watcher
     if (watcher.ended || BigInt(at) <= watcher.position) return
     watcher.position = BigInt(at)
-    const news = newsOf(access.model, at, stored, now)
-    if (news === null) return
-    const bindings = { caller: access.caller, now: BigInt(now) * 1000n, params: [] }
-    const sees = news.rows.some((row) => row !== null && evaluate(access.rows, cellsOf(row), bindings))
-    if (sees) say(watcher, news.text)
+    const news = newsOf(watcher.access.model, at, stored, now)
+    const told = news?.told(watcher) ?? []
+    if (told.length > 0) say(watcher, news!.textOf(told))
   }
+
+  /** Tells of some changes. What weighs much is judged in turns, between which others have theirs. */
+  const tellAll = Effect.fnUntraced(function*(
+    watcher: Watcher,
+    found: readonly Captured[],
+    now: number,
+    newsOf: ReturnType<typeof makeNews>
+  ): Effect.fn.Return<void> {
+    let spent = 0
+    for (const { change, position: at } of found) {
+      if (change.relation !== watcher.relation) continue
+      tell(watcher, at, change, now, newsOf)
+      if ((spent += watcher.weight) < turnWeight) continue
+      spent = 0
+      yield* Effect.yieldNow
+    }
+  })
 
   /** A credential may have been revoked since. Without a valid one, the caller is told nothing more. */
   const valid = (watcher: Watcher): Effect.Effect<boolean> =>
@@ -153,6 +202,14 @@ export const makeWatching = (changes: ChangesService): Watching => {
 
   const relations = (): readonly string[] => [...new Set([...watchers].map(({ relation }) => relation))]
 
+  /** Keeps changes for a stream that still reads older ones. What does not fit is missed. */
+  const keep = (watcher: Watcher, early: Captured[], found: readonly Captured[]): void => {
+    const own = found.filter(({ change }) => change.relation === watcher.relation)
+    const room = mostBehind - early.length
+    if (own.length > room) watcher.missed = true
+    early.push(...own.slice(0, room))
+  }
+
   const round = Effect.fnUntraced(function*(): Effect.fn.Return<void, RecordsError> {
     for (;;) {
       const found = yield* changes.since(relations(), String(position), mostRead)
@@ -161,11 +218,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
       const touched = new Set(found.map(({ change }) => change.relation))
       for (const watcher of watchers) {
         if (!touched.has(watcher.relation) || !(yield* valid(watcher))) continue
-        for (const each of found) {
-          if (each.change.relation !== watcher.relation) continue
-          if (watcher.early === null) tell(watcher, each.position, each.change, now, newsOf)
-          else if (watcher.early.length < mostBehind) watcher.early.push(each)
-        }
+        if (watcher.early === null) yield* tellAll(watcher, found, now, newsOf)
+        else keep(watcher, watcher.early, found)
       }
       const last = found.at(-1)
       if (last !== undefined) position = BigInt(last.position)
@@ -205,7 +259,7 @@ export const makeWatching = (changes: ChangesService): Watching => {
       const found = yield* changes.since([watcher.relation], at, mostRead)
       const now = yield* Clock.currentTimeMillis
       const newsOf = makeNews()
-      for (const each of found) tell(watcher, each.position, each.change, now, newsOf)
+      yield* tellAll(watcher, found, now, newsOf)
       at = found.at(-1)?.position ?? at
       if (found.length < mostRead) return true
     }
@@ -228,14 +282,16 @@ export const makeWatching = (changes: ChangesService): Watching => {
     const whole = from === null || (from !== "too-old" && (yield* catchUp(watcher, from.position)))
     if (!whole) {
       watcher.position = BigInt(last)
-      say(watcher, "event: reset\ndata: {}\n\n")
+      say(watcher, resetText)
     }
     say(watcher, `id: ${markOf(watcher.position, seconds)}\nretry: 2000\n:\n\n`)
-    const early = watcher.early ?? []
+    // While these are told, later ones are kept behind them.
+    while (watcher.early !== null && watcher.early.length > 0) {
+      const early = watcher.early.splice(0)
+      yield* tellAll(watcher, early, yield* Clock.currentTimeMillis, makeNews())
+    }
     watcher.early = null
-    const now = yield* Clock.currentTimeMillis
-    const newsOf = makeNews()
-    for (const each of early) tell(watcher, each.position, each.change, now, newsOf)
+    if (watcher.missed) say(watcher, resetText)
   })
 
   const bytesOf = (watcher: Watcher): AsyncIterable<Uint8Array> => ({
@@ -265,31 +321,39 @@ export const makeWatching = (changes: ChangesService): Watching => {
     watch: Effect.fnUntraced(function*(call: Call, resource: string): Effect.fn.Return<StreamedReply, Problem> {
       const access = yield* Effect.fromResult(permitted(call, resource, "read"))
       const { caller, model } = access
-      if (call.query.length > 0) {
-        return yield* Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "This route takes no parameters."))
-      }
+      const text = yield* Effect.fromResult(watchRequest(call.query))
       if (model.events.length === 0) {
         return yield* Effect.fail(
           invalidParameter("watch", "This resource declares no events, so its changes are not captured.")
         )
       }
-      const own = ofCaller.get(caller.id) ?? 0
-      if (closed || own >= mostOfOne || watchers.size >= mostOfAll) {
-        return yield* Effect.fail(
-          problem("too-many-requests", "Too many streams are open. Close one first.", {}, { "retry-after": "10" })
-        )
+      const checked = Result.flatMap(checkFilter(call.access, access, text), checkWatched)
+      const filter = yield* Effect.fromResult(checked)
+      const weight = weightOf(filter)
+      const held = ofCaller.get(caller.id) ?? { streams: 0, weight: 0 }
+      if (closed || held.streams >= mostOfOne || watchers.size >= mostOfAll) {
+        return yield* Effect.fail(tooMany("Too many streams are open. Close one first."))
+      }
+      if (weight > 0 && (held.weight + weight > mostWeightOfOne || weightOfAll + weight > mostWeightOfAll)) {
+        return yield* Effect.fail(tooMany("The filters of the open streams weigh too much. Close a stream first."))
       }
       const watcher: Watcher = {
         access,
+        filter,
+        weight,
         relation: tableName(model),
         again: call.again ?? Effect.succeed(caller),
         position: 0n,
         early: [],
+        missed: false,
         texts: [],
         wake: () => {},
         ended: false
       }
-      ofCaller.set(caller.id, own + 1)
+      held.streams++
+      held.weight += weight
+      weightOfAll += weight
+      ofCaller.set(caller.id, held)
       watchers.add(watcher)
       const started = Effect.catch(start(watcher, call.header("last-event-id")), recordsProblem)
       yield* Effect.onExit(started, (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => end(watcher)))
