@@ -679,6 +679,35 @@ export const faults = [
     new: "location",
     tests: ["test/http/edge-options.test.ts"]
   },
+  // streams of changes
+  {
+    rule: "nobody is told of a record that left where they never saw it",
+    file: "core/domain/event/watch.ts",
+    old: "(!is || moved) && old.passes(following, ever(filter))",
+    new: "(!is || moved)",
+    tests: ["core/domain/event/watch.test.ts", "test/http/watch.test.ts"]
+  },
+  {
+    rule: "a stream's filter looks only at rows that its caller sees",
+    file: "core/domain/event/watch.ts",
+    old: "    return this.#sees(access) && this.#passes(filter)\n",
+    new: "    return this.#passes(filter) && this.#sees(access)\n",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "a stream lets go of a record that left as time went by",
+    file: "core/domain/event/watch.ts",
+    old: "old.passes(following, ever(filter))",
+    new: "old.passes(following, filter)",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "the filters of one caller's streams weigh little together",
+    file: "core/app/event/watch.ts",
+    old: "      held.weight += weight\n",
+    new: "",
+    tests: ["test/http/watch.test.ts"]
+  },
   // jobs, events, forms
   {
     rule: "a delivery is tried ten times",

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { defineConfig, defineResource, f } from "../../composition/index.ts"
 import { openEvents } from "../support/events.ts"
 import type { EventService } from "../support/events.ts"
+import { type Heard, listen } from "../support/stream.ts"
 
 const orders = defineResource("orders", {
   table: "orders",
@@ -26,65 +27,26 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 const ann = { id: "ann", roles: ["all"], tenant: "1" }
-const open: AbortController[] = []
+const open: Heard[] = []
 afterEach(async () => {
-  for (const each of open.splice(0)) each.abort()
+  for (const each of open.splice(0)) each.close()
   await service.until(() => service.events.watching.count() === 0, "no watcher")
   await service.database.execute("truncate orders")
   await service.settled()
 })
 
-interface Heard {
-  readonly status: number
-  readonly events: Array<
-    { readonly id: string; readonly event: string; readonly data: { readonly [name: string]: unknown } }
-  >
-  readonly marks: string[]
-  readonly close: () => void
-}
-
 const watch = async (
   caller: { readonly id: string; readonly roles: readonly string[]; readonly tenant?: string },
   lastId?: string
 ): Promise<Heard> => {
-  const controller = new AbortController()
-  open.push(controller)
-  const response = await service.fetch(caller, "/api/v1/orders:watch", {
-    signal: controller.signal,
-    headers: lastId === undefined ? {} : { "last-event-id": lastId }
-  })
-  const events: Heard["events"] = []
-  const marks: string[] = []
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  const read = async (): Promise<void> => {
-    let text = ""
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      text += value
-      const parts = text.split("\n\n")
-      text = parts.pop()!
-      for (const part of parts) {
-        const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1]
-        if (field("id") !== undefined) marks.push(field("id")!)
-        if (field("data") !== undefined) {
-          events.push({
-            id: field("id") ?? "",
-            event: field("event")!,
-            data: JSON.parse(field("data")!) as { readonly [name: string]: unknown }
-          })
-        }
-      }
-    }
-  }
-  if (response.status === 200) read().catch(() => undefined)
-  const close = (): void => {
-    controller.abort()
-    reader.cancel().catch(() => undefined)
-  }
-  controller.signal.addEventListener("abort", () => void reader.cancel().catch(() => undefined))
-  if (response.status === 200) await service.until(() => marks.length > 0, "a first mark")
-  return { status: response.status, events, marks, close }
+  const heard = await listen(
+    (path, init) => service.fetch(caller, path, init),
+    service.until,
+    "/api/v1/orders:watch",
+    lastId
+  )
+  open.push(heard)
+  return heard
 }
 
 const insert = (id: number, tenant = 1) =>

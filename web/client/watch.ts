@@ -6,15 +6,19 @@
 import { ConnectionError, ProblemError } from "./problem.ts"
 import { backoff, pause, until } from "./request.ts"
 import type { CallOptions, Transport } from "./request.ts"
+import type { FilterIn, ResourceName } from "./typed.ts"
 
-export interface WatchOptions extends CallOptions {
+export interface WatchOptions<C = unknown, Name extends ResourceName<C> = ResourceName<C>> extends CallOptions {
+  /** Only records that pass it, in the form that lists take. Not through relations. */
+  readonly filter?: FilterIn<C, Name> | null
   /** Resumes after this event, if the service still has the later ones. */
   readonly after?: string
 }
 
 /**
  * What happened. `open`: a connection stands, and every change from here on is told; read what is shown after the first one. `change`: to one record that
- * the caller sees, of which nothing but the key is told. `reset`: changes were missed, so what was read before is to be read again.
+ * the caller sees and that passes the filter, or did so before; nothing but its key is told. `reset`: changes were missed, so what was read before is to be
+ * read again.
  */
 export type WatchEvent =
   | {
@@ -26,6 +30,8 @@ export type WatchEvent =
       readonly operation: "create" | "update" | "delete" | "undelete" | "reorder"
       /** Of this resource's changes, later ones are higher. */
       readonly sequence: string
+      /** What it did to the records that the caller sees and that pass the filter: the record is new among them, is another now, or is none of them any more. */
+      readonly kind: "entered" | "changed" | "left"
     }
   }
   | { readonly id: string; readonly event: "open" | "reset"; readonly data: object }
@@ -91,7 +97,7 @@ export async function* readEvents(
 const longestWait = 30_000
 
 export const makeWatch = (transport: Transport) =>
-  async function*(resource: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
+  async function*(resource: string, filter: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
     const { signal } = options
     let last = options.after ?? null
     let wait: number | null = null
@@ -100,6 +106,7 @@ export const makeWatch = (transport: Transport) =>
         const response = await transport.open({
           method: "GET",
           path: `/${encodeURIComponent(resource)}:watch`,
+          query: { filter },
           headers: { accept: "text/event-stream", "last-event-id": last },
           signal
         })

@@ -231,7 +231,9 @@ describe("checkWatched", () => {
     ["regex(name, 'a{2,3}')"],
     ["regex(name, '(a)\\\\1')"]
   ])("refuses the pattern of %s, which only the database knows or which costs much to read", (text) => {
-    expect(refusalOf(parsed(text))?.members).toMatchObject({ errors: [{ code: "invalid-pattern", span: { start: 0 } }] })
+    expect(refusalOf(parsed(text))?.members).toMatchObject({
+      errors: [{ code: "invalid-pattern", span: { start: 0 } }]
+    })
   })
 
   it("lets through what a list may ask for otherwise", () => {

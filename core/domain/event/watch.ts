@@ -7,7 +7,17 @@ import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import { compilePattern } from "../filter/pattern.ts"
-import { allOf, always, anyOf, conditionsOf, type FilterTree, never, not, type Operand, relatedOf } from "../filter/tree.ts"
+import {
+  allOf,
+  always,
+  anyOf,
+  conditionsOf,
+  type FilterTree,
+  never,
+  not,
+  type Operand,
+  relatedOf
+} from "../filter/tree.ts"
 import type { Model } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError, Span } from "../problem.ts"
@@ -63,7 +73,12 @@ export const weightOf = (tree: FilterTree): number => {
   }
 }
 
-const refuse = (code: string, message: string, hint: string, places: ReadonlyArray<{ readonly span?: Span }>): Problem =>
+const refuse = (
+  code: string,
+  message: string,
+  hint: string,
+  places: ReadonlyArray<{ readonly span?: Span }>
+): Problem =>
   problem("invalid-filter", message, {
     parameter: "filter",
     errors: places.slice(0, 20).map(({ span }): ProblemError =>
