@@ -341,7 +341,7 @@ interface Surroundings {
   /** Makes the addresses of files in records absolute. */
   readonly present: <T>(record: T) => T
   readonly upload: (resource: string, field: string, file: UploadSource, options?: UploadOptions) => Promise<Uploaded>
-  readonly watch: (resource: string, filter: string, options?: WatchOptions) => AsyncIterable<WatchEvent>
+  readonly watch: (path: string, filter: string, options?: WatchOptions) => AsyncIterable<WatchEvent>
 }
 
 interface AnyRecord {
@@ -476,7 +476,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     histogram: (query, options) => read(":histogram", query, options),
     aggregate: async (query = {}, options) => (await ask(":aggregate", query, options)).data as never,
     upload: (field, file, options) => upload(name, field, file, options),
-    watch: (options) => watch(name, filterOf(options?.filter), options)
+    watch: (options) => watch(path, filterOf(options?.filter), options)
   }
   return client
 }

@@ -25,7 +25,8 @@ const none: Keys = new Set()
 /** Nothing has happened. */
 export const unwatched: Watched = { entered: none, changed: none, left: none, missed: false }
 
-const without = (keys: Keys, key: string): Keys => keys.has(key) ? new Set([...keys].filter((each) => each !== key)) : keys
+const without = (keys: Keys, key: string): Keys =>
+  keys.has(key) ? new Set([...keys].filter((each) => each !== key)) : keys
 const having = (keys: Keys, key: string): Keys => keys.has(key) ? keys : new Set([...keys, key])
 
 /** What has happened after one more event. */
