@@ -9,7 +9,9 @@ import { AdminProvider, useWatch } from "../../web/react/index.ts"
 import * as calls from "../web/calls.ts"
 
 const Followed = (): ReactElement => {
-  const { changed, clear, entered, error, left, missed } = useWatch("notes", { filter: (note) => note["text"]!.eq("open") })
+  const { changed, clear, entered, error, left, missed } = useWatch("notes", {
+    filter: (note) => note["text"]!.eq("open")
+  })
   const state = { entered: [...entered], changed: [...changed], left: [...left], missed, error: error?.message ?? null }
   return createElement(
     "div",

@@ -75,7 +75,9 @@ describe.skipIf(chromiumPath === null)("the client in Chromium, beyond records",
     const write = (id: string | null, text: string): Promise<string> =>
       page.evaluate(async ([id, text]) => {
         const notes = client.resource("notes")
-        return (id === null ? await notes.create({ text: text! }) : await notes.update(id!, { text: text! }, { etag: "*" })).id
+        return (id === null
+          ? await notes.create({ text: text! })
+          : await notes.update(id!, { text: text! }, { etag: "*" })).id
       }, [id, text])
     const [one, two] = [await write(null, "open"), await write(null, "closed")]
     await shows({ entered: [one] })

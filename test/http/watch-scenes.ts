@@ -19,7 +19,7 @@ const customers = defineResource("customers", {
   table: "customers",
   primaryKey: "id",
   fields: { id: f.integer().filterable(), country: f.text().filterable() },
-  access: { read: true }
+  access: { read: ({ caller }) => caller.roles.includes("boss") || where`country != "XX"` }
 })
 
 const orders = defineResource("orders", {
@@ -152,6 +152,11 @@ export const handsOf = ({ fetch, until }: WatchStage) => {
   const etagOf = async (caller: TestCaller, id: number): Promise<string> =>
     (await call(caller, "GET", `/api/v1/orders/${id}?show_deleted=true`)).etag
   return {
+    customer: (id: number, country: string) => call(boss, "POST", "/api/v1/customers", { id, country }),
+    move: async (id: number, country: string) => {
+      const { etag } = await call(boss, "GET", `/api/v1/customers/${id}`)
+      return call(boss, "PATCH", `/api/v1/customers/${id}`, { country }, etag)
+    },
     create: (caller: TestCaller, id: number, more: object = {}) =>
       call(caller, "POST", "/api/v1/orders", { id, owner_id: "ann", status: "open", total: "1.00", ...more }),
     change: async (caller: TestCaller, id: number, values: object) =>

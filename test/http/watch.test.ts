@@ -142,8 +142,8 @@ describe.each([["fakes", inMemory], ["PostgreSQL", onPostgres]] as const)("on %s
   it.each<[string, string, string, string]>([
     ["what does not follow the grammar", "status = ", "invalid-filter", "syntax"],
     ["another value than the field has", "status = lost", "invalid-filter", "value"],
-    ["a relation", "customer.country = DE", "invalid-filter", "not-watchable"],
-    ["a count through a relation", "has(customer)", "invalid-filter", "not-watchable"],
+    ["a field of a related record that is not there", "customer.planet = DE", "invalid-filter", "unknown-field"],
+    ["too much through relations", Array(6).fill("customer.country = DE").join(" OR "), "invalid-filter", "limit"],
     ["a pattern that is expensive to read", "regex(note, '(a{9}){9}')", "invalid-filter", "invalid-pattern"],
     ["too many conditions", Array.from({ length: 201 }, (_, i) => `id > ${i}`).join(" "), "invalid-filter", "limit"],
     ["too long a text", `note = "${"x".repeat(10_001)}"`, "invalid-filter", "limit"]
@@ -166,6 +166,48 @@ describe.each([["fakes", inMemory], ["PostgreSQL", onPostgres]] as const)("on %s
     expect((await watch(boss, heavy)).status).toBe(200)
   })
 
+  it("asks the database about filters through relations, under the access of each caller to both ends", async () => {
+    const [german, french, hidden] = [next(), next(), next()]
+    await hands.customer(german, "DE")
+    await hands.customer(french, "FR")
+    await hands.customer(hidden, "XX")
+    const [all, own, none, some] = [
+      await watch(boss, "customer.country = DE OR customer.country = XX"),
+      await watch(ann, "customer.country = DE OR customer.country = XX"),
+      await watch(ann, "NOT has(customer)"),
+      await watch(ann, "status = open AND customer.country = DE")
+    ]
+    const [one, two, three] = [next(), next(), next()]
+    await hands.create(boss, one, { customer_id: german })
+    await hands.create(boss, two, { customer_id: hidden })
+    await hands.create(boss, three, { customer_id: german, owner_id: "bob" })
+    await heardOf(all, [`entered ${one}`, `entered ${two}`, `entered ${three}`])
+    await heardOf(own, [`entered ${one}`])
+    // A customer that she does not see is none: the order has no more for her than one without.
+    await heardOf(none, [`entered ${two}`])
+    await hands.change(boss, one, { customer_id: french })
+    await hands.change(boss, three, { customer_id: french })
+    await hands.change(boss, two, { owner_id: "bob" })
+    await heardOf(all, [
+      `entered ${one}`,
+      `entered ${two}`,
+      `entered ${three}`,
+      `left ${one}`,
+      `left ${three}`,
+      `entered ${two}`
+    ])
+    await heardOf(own, [`entered ${one}`, `left ${one}`, `left ${two}`])
+    await heardOf(none, [`entered ${two}`, `left ${one}`, `left ${two}`])
+    // Whether it was in before is not known: it may have been, so it leaves.
+    await heardOf(some, [`entered ${one}`, `left ${one}`, `left ${two}`])
+    // What a related record did is told with the next change of the record itself.
+    await hands.move(french, "DE")
+    await hands.change(boss, one, { total: "3.00" })
+    await heardOf(some, [`entered ${one}`, `left ${one}`, `left ${two}`, `entered ${one}`])
+    const again = await watch(ann, "status = open AND customer.country = DE", some.events[0]!.id)
+    await heardOf(again, [`entered ${one}`, `left ${two}`, `entered ${one}`])
+  })
+
   it("gives who applies what is told to a first page what a fresh list has", async () => {
     const random = new Random(seed)
     const asked = [
@@ -174,8 +216,12 @@ describe.each([["fakes", inMemory], ["PostgreSQL", onPostgres]] as const)("on %s
       [boss, "note:a OR isNull(note)"],
       [ann, "status = open OR total <= 2.00"],
       [ann, ""],
-      [eve, "status != paid"]
+      [eve, "status != paid"],
+      [boss, "customer.country = DE OR status = paid"],
+      [ann, "NOT has(customer)"]
     ] as const
+    const customers = ["DE", "FR", "XX"].map((country) => ({ country, id: next() }))
+    for (const { country, id } of customers) await hands.customer(id, country)
     const apply = (keys: Set<string>, heard: Heard, from: number): void => {
       for (const { data, event } of heard.events.slice(from)) {
         expect(event).toBe("change")
@@ -193,7 +239,8 @@ describe.each([["fakes", inMemory], ["PostgreSQL", onPostgres]] as const)("on %s
       status: random.pick(["open", "paid", "shipped"]),
       total: `${random.below(9)}.00`,
       note: random.pick([null, "a", "b", "ab"]),
-      owner_id: random.pick(["ann", "bob"])
+      owner_id: random.pick(["ann", "bob"]),
+      customer_id: random.pick([null, ...customers.map(({ id }) => id)])
     })
     for (let step = 0; step < cases(400); step++) {
       const one = known.length === 0 ? undefined : random.pick(known)

@@ -9,28 +9,31 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
-import { recordChange, type StoredChange } from "../../domain/event/change.ts"
-import { checkWatched, type Following, type Told, toldOf, weightOf } from "../../domain/event/watch.ts"
-import type { Model } from "../../domain/model/model.ts"
+import type { StoredChange } from "../../domain/event/change.ts"
+import { checkWatched, type Following, isRelated, weightOf } from "../../domain/event/watch.ts"
 import { tableName } from "../../domain/model/table.ts"
+import { isOutage } from "../../domain/outage.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { writeKey } from "../../domain/read/key.ts"
 import { checkFilter } from "../../domain/read/list.ts"
 import { watchRequest } from "../../domain/read/request.ts"
+import type { Row } from "../../domain/value/kind.ts"
 import type { ChangesService } from "../../ports/changes.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
-import { permitted } from "../ground/core.ts"
+import { type Core, permitted } from "../ground/core.ts"
+import { queryKey, relatedName } from "../ground/guard.ts"
 import { recordsProblem } from "../ground/refusal.ts"
+import { askPassing, mostAsked } from "./watch-asked.ts"
+import { makeNews, markOf, resumeAt } from "./watch-news.ts"
 
 /** How often changes are looked for while somebody watches, and how often idle streams get a sign of life. */
 const pollMs = 500
 const beatMs = 10_000
 /** How often the process announces that somebody watches. */
 const renewMs = 60_000
-/** For how long a stream can be resumed, in seconds. */
-const resumableSeconds = 600
 /** Changes read at once, and the most that a resumed stream catches up on. */
 const mostRead = 500
 const mostBehind = 5_000
@@ -66,6 +69,10 @@ interface Watcher extends Following {
   early: Captured[] | null
   /** Whether more arrived than could be kept. */
   missed: boolean
+  /** Changes about which the database is still to be asked; null where the filter goes through no relation. */
+  waiting: Captured[] | null
+  /** The same for all streams for which one question will do. */
+  readonly question: string
   texts: string[]
   wake: () => void
   ended: boolean
@@ -84,64 +91,15 @@ const resetText = "event: reset\ndata: {}\n\n"
 
 const tooMany = (detail: string): Problem => problem("too-many-requests", detail, {}, { "retry-after": "10" })
 
-/** A change for those who follow. */
-interface News {
-  readonly told: (following: Following) => readonly Told[]
-  readonly textOf: (told: readonly Told[]) => string
-}
-
-const newsOf = (model: Model, at: string, stored: StoredChange, now: number): News | null => {
-  const change = recordChange(model, stored)
-  if (change === null) return null
-  const id = markOf(at, Math.floor(now / 1_000))
-  const texts = new Map<string, string>()
-  const write = (told: readonly Told[]): string =>
-    told.map(({ key, kind }, i) => {
-      const data = { key, operation: change.operation, sequence: stored.sequence, kind }
-      // A stream goes on after an id: the first of two events of one change has none.
-      return `${i === told.length - 1 ? `id: ${id}\n` : ""}event: change\ndata: ${JSON.stringify(data)}\n\n`
-    }).join("")
-  return {
-    told: toldOf(change, BigInt(now) * 1000n),
-    textOf: (told) => {
-      const name = told.map(({ kind }) => kind).join()
-      let text = texts.get(name)
-      if (text === undefined) texts.set(name, text = write(told))
-      return text
-    }
-  }
-}
-
-/** The news of one round, by resource and position. All streams of a resource share them. Null: the API could not have seen the change. */
-const makeNews = () => {
-  const known = new Map<string, News | null>()
-  return (model: Model, at: string, stored: StoredChange, now: number): News | null => {
-    const name = `${model.name} ${at}`
-    let found = known.get(name)
-    if (found === undefined) known.set(name, found = newsOf(model, at, stored, now))
-    return found
-  }
-}
-
-const markOf = (position: bigint | string, seconds: number): string => `${position}-${seconds}`
-
-/** Where a stream resumes: the position of a `Last-Event-ID` that is not too old. */
-const resumeAt = (mark: string | null, seconds: number): { readonly position: string } | "too-old" | null => {
-  if (mark === null) return null
-  const parts = /^(\d{1,19})-(\d{1,12})$/.exec(mark)
-  if (parts === null) return "too-old"
-  const age = seconds - Number(parts[2])
-  return age < -60 || age > resumableSeconds ? "too-old" : { position: parts[1]! }
-}
-
-/** Makes `:watch` over captured changes. */
-export const makeWatching = (changes: ChangesService): Watching => {
+/** Makes `:watch` over captured changes. `core`: for filters through relations. */
+export const makeWatching = (changes: ChangesService, core: Pick<Core, "records" | "seal">): Watching => {
   const watchers = new Set<Watcher>()
   const ofCaller = new Map<string, Held>()
   let weightOfAll = 0
   let position = 0n
   let running = false
   let closed = false
+  let asking = false
 
   const say = (watcher: Watcher, text: string): void => {
     if (watcher.texts.length >= mostWaiting) watcher.texts = [resetText]
@@ -167,12 +125,13 @@ export const makeWatching = (changes: ChangesService): Watching => {
     at: string,
     stored: StoredChange,
     now: number,
-    newsOf: ReturnType<typeof makeNews>
+    newsOf: ReturnType<typeof makeNews>,
+    passing?: ReadonlySet<string>
   ): void => {
     if (watcher.ended || BigInt(at) <= watcher.position) return
     watcher.position = BigInt(at)
     const news = newsOf(watcher.access.model, at, stored, now)
-    const told = news?.told(watcher) ?? []
+    const told = news?.told(watcher, passing) ?? []
     if (told.length > 0) say(watcher, news!.textOf(told))
   }
 
@@ -183,6 +142,7 @@ export const makeWatching = (changes: ChangesService): Watching => {
     now: number,
     newsOf: ReturnType<typeof makeNews>
   ): Effect.fn.Return<void> {
+    if (watcher.waiting !== null) return yield* wait(watcher, watcher.waiting, found)
     let spent = 0
     for (const { change, position: at } of found) {
       if (change.relation !== watcher.relation) continue
@@ -201,6 +161,65 @@ export const makeWatching = (changes: ChangesService): Watching => {
     })
 
   const relations = (): readonly string[] => [...new Set([...watchers].map(({ relation }) => relation))]
+
+  /** Has the database asked about changes, for streams whose filters go through relations. */
+  const wait = Effect.fnUntraced(function*(
+    watcher: Watcher,
+    waiting: Captured[],
+    found: readonly Captured[]
+  ): Effect.fn.Return<void> {
+    const own = found.filter(({ change, position: at }) =>
+      change.relation === watcher.relation && BigInt(at) > watcher.position
+    )
+    if (waiting.length + own.length > mostBehind) skip(watcher, own)
+    else waiting.push(...own)
+    if (asking) return
+    asking = true
+    yield* Effect.forkDetach(askAll)
+  })
+
+  /** Gives up on what waits, up to the last of some changes: the caller has to read again. */
+  const skip = (watcher: Watcher, found: readonly Captured[]): void => {
+    watcher.position = BigInt(found.at(-1)!.position)
+    watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
+    say(watcher, resetText)
+  }
+
+  /** One question after the other, so that they take one connection at most, and nobody else waits for them. */
+  const askAll = Effect.gen(function*() {
+    for (;;) {
+      const waiting = [...watchers].filter((each) => each.waiting !== null && each.waiting.length > 0)
+      if (waiting.length === 0 || closed) return
+      for (const group of Map.groupBy(waiting, ({ question }) => question).values()) yield* ask(group)
+    }
+  }).pipe(Effect.ensuring(Effect.sync(() => {
+    asking = false
+  })))
+
+  const ask = Effect.fnUntraced(function*(group: readonly Watcher[]): Effect.fn.Return<void> {
+    const now = yield* Clock.currentTimeMillis
+    const newsOf = makeNews()
+    const keys = new Map<string, Row>()
+    const batches = group.map((watcher) => ({ watcher, found: watcher.waiting!.slice(0, mostAsked) }))
+    for (const { found, watcher } of batches) {
+      for (const { change, position: at } of found) {
+        const key = newsOf(watcher.access.model, at, change, now)?.asks(watcher) ?? null
+        if (key !== null) keys.set(writeKey(key), key)
+      }
+    }
+    const answer = yield* Effect.result(askPassing(core.records, group[0]!, [...keys.values()], BigInt(now) * 1000n))
+    // While the database answers nothing, they wait.
+    if (Result.isFailure(answer) && isOutage(answer.failure.reason._tag)) return yield* Effect.sleep(pollMs)
+    for (const { found, watcher } of batches) {
+      if (!(yield* valid(watcher))) continue
+      if (Result.isFailure(answer)) {
+        skip(watcher, found)
+        continue
+      }
+      for (const { change, position: at } of found) tell(watcher, at, change, now, newsOf, answer.success)
+      watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
+    }
+  })
 
   /** Keeps changes for a stream that still reads older ones. What does not fit is missed. */
   const keep = (watcher: Watcher, early: Captured[], found: readonly Captured[]): void => {
@@ -242,10 +261,9 @@ export const makeWatching = (changes: ChangesService): Watching => {
         beat = now
         for (const watcher of watchers) {
           if (watcher.early !== null || !(yield* valid(watcher))) continue
-          say(
-            watcher,
-            `id: ${markOf(watcher.position > position ? watcher.position : position, Math.floor(now / 1_000))}\n:\n\n`
-          )
+          // What waits to be asked about has not been told.
+          const own = watcher.position > position || (watcher.waiting !== null && watcher.waiting.length > 0)
+          say(watcher, `id: ${markOf(own ? watcher.position : position, Math.floor(now / 1_000))}\n:\n\n`)
         }
       }
       yield* Effect.sleep(pollMs)
@@ -346,6 +364,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
         position: 0n,
         early: [],
         missed: false,
+        waiting: isRelated(filter) ? [] : null,
+        question: queryKey(core, access, relatedName(access, filter), text),
         texts: [],
         wake: () => {},
         ended: false

@@ -5,12 +5,13 @@
 
 import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
-import { evaluate } from "../filter/evaluate.ts"
+import { evaluate, evaluateKnown } from "../filter/evaluate.ts"
 import { compilePattern } from "../filter/pattern.ts"
 import {
   allOf,
   always,
   anyOf,
+  type Bindings,
   conditionsOf,
   type FilterTree,
   never,
@@ -45,6 +46,8 @@ export interface Following {
 export const mostWeight = 200
 /** A condition that reads through a text weighs as much as ten others. */
 const scanWeight = 10
+/** One through a relation is asked of the database. */
+const relatedWeight = 40
 /** Values of `in` that weigh as much as one condition. */
 const valuesOfOne = 10
 
@@ -68,6 +71,9 @@ export const weightOf = (tree: FilterTree): number => {
     case "similar":
     case "regex":
       return scanWeight
+    case "some":
+    case "count":
+      return relatedWeight
     default:
       return 1
   }
@@ -86,26 +92,14 @@ const refuse = (
     )
   })
 
-/**
- * Refuses filters that a list takes and a stream cannot: those through relations, because a change of a related record is none of this resource, so the
- * stream would be silent while the list changes; patterns that only the database knows; and what costs too much for each change.
- */
+/** Refuses filters that a list takes and a stream does not: patterns that only the database knows, and what costs too much for each change. */
 export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Problem> => {
-  const related = relatedOf(filter)
-  if (related.length > 0) {
-    return Result.fail(refuse(
-      "not-watchable",
-      "A filter through relations cannot be watched: changes of related records are not changes of this resource.",
-      "Filter by fields of this resource, or watch without the filter and read what changed.",
-      related
-    ))
-  }
   const weight = weightOf(filter)
   if (weight > mostWeight) {
     return Result.fail(refuse(
       "limit",
-      `The filter weighs ${weight}; ${mostWeight} are allowed here. A condition weighs 1, one that looks into texts ${scanWeight}.`,
-      "Use fewer conditions, and fewer that look into texts.",
+      `The filter weighs ${weight}; ${mostWeight} are allowed here.`,
+      `A condition weighs 1, one that looks into texts ${scanWeight}, one through a relation ${relatedWeight}. Use fewer.`,
       [{}]
     ))
   }
@@ -120,6 +114,9 @@ export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Prob
     unknown
   ))
 }
+
+/** Whether a filter goes through relations: then the database has to say which records pass. */
+export const isRelated = (filter: FilterTree): boolean => relatedOf(filter).length > 0
 
 const isNow = ({ of }: Operand): boolean => of === "now"
 
@@ -172,6 +169,7 @@ const askedOf = (rows: FilterTree): { readonly id: boolean; readonly tenant: boo
 
 /** One side of a change, and the answers about it: each filter and each access is asked once, however many follow by it. */
 class Side {
+  readonly parts: Row
   readonly key: string
   readonly #row: Row
   readonly #now: bigint
@@ -179,17 +177,23 @@ class Side {
   readonly #seen = new Map<FilterTree, Map<string, boolean>>()
 
   constructor({ key }: Model, row: Row, now: bigint) {
-    this.key = writeKey(key.map(({ index }) => row[index] ?? null))
+    this.parts = key.map(({ index }) => row[index] ?? null)
+    this.key = writeKey(this.parts)
     this.#row = row
     this.#now = now
   }
 
   /** A filter looks only at rows that its caller sees: how long it takes says something about them. */
   passes({ access }: Following, filter: FilterTree): boolean {
-    return this.#sees(access) && this.#passes(filter)
+    return this.sees(access) && this.#passes(filter)
   }
 
-  #sees({ caller, rows }: Following["access"]): boolean {
+  /** As far as that can be said without the related records; null: it depends on them. */
+  passesKnown({ access }: Following, filter: FilterTree): boolean | null {
+    return this.sees(access) && evaluateKnown(filter, cellsOf(this.#row), this.#bindings())
+  }
+
+  sees({ caller, rows }: Following["access"]): boolean {
     if (rows.op === "true") return true
     const asks = askedOf(rows)
     const who = JSON.stringify([asks.id ? caller.id : "", asks.tenant ? caller.tenant : ""])
@@ -206,38 +210,57 @@ class Side {
     if (filter.op === "true") return true
     let answer = this.#passing.get(filter)
     if (answer === undefined) {
-      // A caller's filter names no caller.
-      const bindings = { caller: { id: "", tenant: null }, now: this.#now, params: [] }
-      this.#passing.set(filter, answer = evaluate(filter, cellsOf(this.#row), bindings))
+      this.#passing.set(filter, answer = evaluate(filter, cellsOf(this.#row), this.#bindings()))
     }
     return answer
+  }
+
+  /** A caller's filter names no caller. */
+  #bindings(): Bindings {
+    return { caller: { id: "", tenant: null }, now: this.#now, params: [] }
   }
 }
 
 const nothing: readonly Told[] = []
 
+/** A change for those who follow. */
+export interface Telling {
+  /** `passing`: for a filter through relations, the keys of records that pass it now, as the database says. */
+  readonly told: (following: Following, passing?: ReadonlySet<string>) => readonly Told[]
+  /** The key of the record that the database has to be asked about for a filter through relations; null where it need not. */
+  readonly asks: (following: Following) => Row | null
+}
+
 /**
  * What watchers are told of one change, at an instant in microseconds. The rows that the change was captured with say where the record was before, so
  * nothing is remembered of a watcher. A record whose key changed left under the old one and entered under the new one.
  *
- * Time is no change: a record that left a filter such as `due > now()` as time went by is told as left with its next change.
+ * Time is no change, and neither is a change of a related record: a record that left a filter such as `due > now()` as time went by is told as left with its
+ * next change. Where related records decide, it is not known whether it was in before: then it enters if it is in now, and leaves if it is not.
  */
-export const toldOf = (
+export const tellingOf = (
   { after, before, model }: Pick<RecordChange, "after" | "before" | "model">,
   now: bigint
-): (following: Following) => readonly Told[] => {
+): Telling => {
   const side = (row: Row | null): Side | null => row !== null && isLive(model, row) ? new Side(model, row, now) : null
   const old = side(before)
   const young = side(after)
-  return (following) => {
-    const { filter } = following
-    const is = young !== null && young.passes(following, filter)
-    const moved = old !== null && young !== null && old.key !== young.key
-    const left = old !== null && (!is || moved) && old.passes(following, ever(filter))
-      ? [{ kind: "left", key: old.key } as const]
-      : nothing
-    if (!is) return left
-    const was = !moved && old !== null && old.passes(following, filter)
-    return [...left, { kind: was ? "changed" : "entered", key: young.key }]
+  const moved = old !== null && young !== null && old.key !== young.key
+  return {
+    asks: ({ access }) => young?.sees(access) === true ? young.parts : null,
+    told: (following, passing) => {
+      const { access, filter } = following
+      /** Whether a side passes; null where the related records decide. */
+      const passes = (of: Side, tree: FilterTree): boolean | null =>
+        passing === undefined ? of.passes(following, tree) : of.passesKnown(following, tree)
+      const is = young !== null &&
+        (passing === undefined ? young.passes(following, filter) : passing.has(young.key) && young.sees(access))
+      const left = old !== null && (!is || moved) && passes(old, ever(filter)) !== false
+        ? [{ kind: "left", key: old.key } as const]
+        : nothing
+      if (!is) return left
+      const was = !moved && old !== null && passes(old, filter) === true
+      return [...left, { kind: was ? "changed" : "entered", key: young.key }]
+    }
   }
 }

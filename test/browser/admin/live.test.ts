@@ -147,13 +147,11 @@ describe.skipIf(chromiumPath === null)("a list", () => {
     })
   })
 
-  it("follows all records where its filter goes through a relation, and reads what passes", async () => {
+  it("follows all records where the service does not follow its filter, and reads what passes", async () => {
     await using({ allow: /400/ }, async (page, list, sent) => {
       const id = await create({ total: "94.22" })
-      const { body } = await stage.call("admin", "GET", `/orders/${id}?expand=customer`)
-      const name = (body["expand"] as unknown as { readonly customer: { readonly name: string } }).customer.name
       const open = watching(page, "orders")
-      const filter = `customer.name = ${JSON.stringify(name)} AND total = 94.22`
+      const filter = `total = 94.22 AND NOT in(id, ${Array.from({ length: 2_000 }, (_, i) => i + 1_000_000).join(",")})`
       await list.open("orders", `?columns=id,total&filter=${encodeURIComponent(filter)}`)
       expect((await open).url()).toMatch(/orders:watch$/)
       await create({ total: "94.22" })

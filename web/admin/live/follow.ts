@@ -79,8 +79,8 @@ class Feed {
     } catch (error) {
       if (signal.aborted) return
       this.#running = null
-      if (filter !== "" && error instanceof ProblemError && error.status === 400) {
-        // A filter through relations, one that weighs much, or a service that follows none.
+      if (filter !== "" && error instanceof ProblemError && [400, 414, 431].includes(error.status)) {
+        // A filter that is too long or weighs too much, or a service that follows none.
         this.#filter = ""
         this.turn()
         return
