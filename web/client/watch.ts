@@ -9,7 +9,7 @@ import type { CallOptions, Transport } from "./request.ts"
 import type { FilterIn, ResourceName } from "./typed.ts"
 
 export interface WatchOptions<C = unknown, Name extends ResourceName<C> = ResourceName<C>> extends CallOptions {
-  /** Only records that pass it, in the form that lists take. Not through relations. */
+  /** Only records that pass it, in the form that lists take. */
   readonly filter?: FilterIn<C, Name> | null
   /** Resumes after this event, if the service still has the later ones. */
   readonly after?: string

@@ -11,8 +11,6 @@ const stream = `Server-Sent Events. Their kinds:
 - \`change\`: \`data\` is \`{ "key": …, "operation": …, "sequence": …, "kind": … }\` of a record that the caller sees and that passes \`filter\`. \`kind\`: it \`entered\`, \`changed\` or \`left\`.
 - \`reset\`: changes may have been missed. Read everything again.
 
-\`filter\` takes what lists take, but nothing through relations.
-
 Each event has an \`id\`. Sent as \`Last-Event-ID\` within ten minutes, it takes the stream up again. A comment comes every ten seconds.`
 
 /** `:watch`, for who may read a resource with events. */
