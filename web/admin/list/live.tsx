@@ -83,6 +83,43 @@ const readAgain = async (
 
 const unchanged = (before: AnyRecord | undefined, after: AnyRecord): boolean => before?.etag === after.etag
 
+/** Those of the rows that passed the filter before and do not now, as far as that can be said. */
+const outsideOf = async (
+  resource: Resource,
+  query: RowsQuery,
+  seen: ReadonlyMap<string, Pending>
+): Promise<ReadonlySet<string>> => {
+  // Where deleted records are shown, too, one that is deleted stays in the list.
+  const left = [...seen].flatMap(([key, { kind, operation }]) =>
+    kind === "left" && !(query.deleted && operation === "delete") ? [key] : []
+  )
+  const asked = [...seen].flatMap(([key, { kind }]) => kind === null ? [key] : [])
+  const key = searchedBy(resource)
+  if (query.filter === "" || key === null || asked.length === 0) return new Set(left)
+  const passing = await listed(resource, key, asked, query, resource.model.primaryKey)
+  return new Set([...left, ...asked.filter((each) => !passing.has(each))])
+}
+
+/** Shows rows as they are now. `out`: those that pass the filter no more. */
+const putInPlace = (
+  own: Rows,
+  now: ReadonlyMap<string, AnyRecord | null>,
+  out: ReadonlySet<string>,
+  marks: LiveMarks
+) => {
+  const changed: string[] = []
+  const left: string[] = []
+  const gone: string[] = []
+  for (const [key, after] of now) {
+    const same = after !== null && unchanged(own.rowAt(own.indexOf(key)), after)
+    if (after !== null && !same) own.replace(key, after)
+    if (after === null) gone.push(key)
+    else if (out.has(key)) left.push(key)
+    else if (!same || marks.get(key) === "left") changed.push(key)
+  }
+  return { changed, left, gone }
+}
+
 export const LiveList = (props: LiveListProps): ReactNode => {
   const { handle, marks, query, resource, rows } = props
   const { format, t } = useLocale()
@@ -105,19 +142,6 @@ export const LiveList = (props: LiveListProps): ReactNode => {
 
     const mark = markerOf(timers, (make) => latest.current.onMarks(make))
 
-    /** Those of the rows that passed the filter before and do not now, as far as that can be said. */
-    const outside = async (seen: ReadonlyMap<string, Pending>): Promise<ReadonlySet<string>> => {
-      // Where deleted records are shown, too, one that is deleted stays in the list.
-      const left = [...seen].flatMap(([key, { kind, operation }]) =>
-        kind === "left" && !(query.deleted && operation === "delete") ? [key] : []
-      )
-      const asked = [...seen].flatMap(([key, { kind }]) => kind === null ? [key] : [])
-      const key = searchedBy(resource)
-      if (query.filter === "" || key === null || asked.length === 0) return new Set(left)
-      const passing = await listed(resource, key, asked, query, resource.model.primaryKey)
-      return new Set([...left, ...asked.filter((each) => !passing.has(each))])
-    }
-
     /** Reads visible rows again. Other rows are dropped, and read again when they become visible. */
     const renew = async (
       kept: ReadonlyArray<readonly [string, Pending]>,
@@ -130,20 +154,12 @@ export const LiveList = (props: LiveListProps): ReactNode => {
         return near || !own.forget(key)
       }))
       if (seen.size === 0) return
-      const [now, out] = await Promise.all([readAgain(resource, [...seen.keys()], query), outside(seen)])
+      const [now, out] = await Promise.all([
+        readAgain(resource, [...seen.keys()], query),
+        outsideOf(resource, query, seen)
+      ])
       if (over) return
-      const changed: string[] = []
-      const left: string[] = []
-      const gone: string[] = []
-      for (const key of seen.keys()) {
-        const after = now.get(key)
-        if (after === undefined) continue
-        const same = after !== null && unchanged(own.rowAt(own.indexOf(key)), after)
-        if (after !== null && !same) own.replace(key, after)
-        if (after === null) gone.push(key)
-        else if (out.has(key)) left.push(key)
-        else if (!same || latest.current.marks.get(key) === "left") changed.push(key)
-      }
+      const { changed, gone, left } = putInPlace(own, now, out, latest.current.marks)
       mark(changed, "changed")
       mark(left, "left")
       mark(gone, "gone")
