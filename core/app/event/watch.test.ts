@@ -9,6 +9,7 @@ import { makeFakeRecords } from "../../../test/fakes/records.ts"
 import { makeFakeVault } from "../../../test/fakes/seal.ts"
 import { resolverOf } from "../../../test/support/access.ts"
 import { makeModel, type RuledModel } from "../../../test/support/model.ts"
+import { startOthers } from "../../../test/support/turns.ts"
 import type { Caller } from "../../domain/access/caller.ts"
 import type { StoredRow } from "../../domain/event/change.ts"
 import type { Call } from "../ground/call.ts"
@@ -146,6 +147,22 @@ describe("streams through relations", () => {
       yield* write([null, order(9_000, "open")])
       yield* TestClock.adjust(1_000)
       expect(yield* next).toEqual(["entered 9000"])
+      watching.close()
+    }))
+})
+
+describe("a filter that weighs much", () => {
+  it.effect("is judged in turns, between which others have theirs", () =>
+    Effect.gen(function*() {
+      const { open, watching, write } = setUp()
+      const next = yield* open(Array.from({ length: 200 }, (_, i) => `status != s${i}`).join(" AND "))
+      yield* write(...Array.from({ length: 500 }, (_, i) => [null, order(i, "open")] as const))
+      const others = startOthers()
+      yield* TestClock.adjust(500)
+      for (let told = 0; told < 500;) told += (yield* next).length
+      others.stop()
+      // 500 changes weigh 100,000: that are twenty turns.
+      expect(others.turns()).toBeGreaterThanOrEqual(10)
       watching.close()
     }))
 })

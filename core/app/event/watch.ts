@@ -45,8 +45,9 @@ const mostOfAll = 2_000
 /** What the filters of one caller may weigh together, and those of all in this process (`weightOf`). */
 const mostWeightOfOne = 800
 const mostWeightOfAll = 20_000
-/** What is judged for one stream before others have their turn. */
+/** What is judged for streams before others have their turn: weights, each once for so many characters of the rows. */
 const turnWeight = 5_000
+const turnChars = 10_000
 
 interface Captured {
   readonly position: string
@@ -100,6 +101,7 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
   let running = false
   let closed = false
   let asking = false
+  let spent = 0
 
   const say = (watcher: Watcher, text: string): void => {
     if (watcher.texts.length >= mostWaiting) watcher.texts = [resetText]
@@ -120,6 +122,7 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     watcher.wake()
   }
 
+  /** Tells of one change. Gives what that weighed. */
   const tell = (
     watcher: Watcher,
     at: string,
@@ -127,12 +130,13 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     now: number,
     newsOf: ReturnType<typeof makeNews>,
     passing?: ReadonlySet<string>
-  ): void => {
-    if (watcher.ended || BigInt(at) <= watcher.position) return
+  ): number => {
+    if (watcher.ended || BigInt(at) <= watcher.position) return 0
     watcher.position = BigInt(at)
     const news = newsOf(watcher.access.model, at, stored, now)
     const told = news?.told(watcher, passing) ?? []
     if (told.length > 0) say(watcher, news!.textOf(told))
+    return (1 + watcher.weight) * (1 + (news?.size ?? 0) / turnChars)
   }
 
   /** Tells of some changes. What weighs much is judged in turns, between which others have theirs. */
@@ -143,11 +147,10 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     newsOf: ReturnType<typeof makeNews>
   ): Effect.fn.Return<void> {
     if (watcher.waiting !== null) return yield* wait(watcher, watcher.waiting, found)
-    let spent = 0
     for (const { change, position: at } of found) {
       if (change.relation !== watcher.relation) continue
-      tell(watcher, at, change, now, newsOf)
-      if ((spent += watcher.weight) < turnWeight) continue
+      spent += tell(watcher, at, change, now, newsOf)
+      if (spent < turnWeight) continue
       spent = 0
       yield* Effect.yieldNow
     }

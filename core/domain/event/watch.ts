@@ -68,7 +68,6 @@ export const weightOf = (tree: FilterTree): number => {
       return scanWeight * tree.fields.length
     case "match":
     case "contains":
-    case "similar":
     case "regex":
       return scanWeight
     case "some":
@@ -92,7 +91,7 @@ const refuse = (
     )
   })
 
-/** Refuses filters that a list takes and a stream does not: patterns that only the database knows, and what costs too much for each change. */
+/** Refuses filters that a list takes and a stream does not: what costs too much for each change, and patterns that only the database knows. */
 export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Problem> => {
   const weight = weightOf(filter)
   if (weight > mostWeight) {
@@ -101,6 +100,15 @@ export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Prob
       `The filter weighs ${weight}; ${mostWeight} are allowed here.`,
       `A condition weighs 1, one that looks into texts ${scanWeight}, one through a relation ${relatedWeight}. Use fewer.`,
       [{}]
+    ))
+  }
+  const similar = conditionsOf(filter, "similar")
+  if (similar.length > 0) {
+    return Result.fail(refuse(
+      "not-watchable",
+      "similar() cannot be watched: it takes long on long texts.",
+      "Look for a part of the text instead, such as name:part.",
+      similar
     ))
   }
   // Counted repetitions multiply what it takes to compile a pattern.
@@ -229,6 +237,8 @@ export interface Telling {
   readonly told: (following: Following, passing?: ReadonlySet<string>) => readonly Told[]
   /** The key of the record that the database has to be asked about for a filter through relations; null where it need not. */
   readonly asks: (following: Following) => Row | null
+  /** Characters of the rows. */
+  readonly size: number
 }
 
 /**
@@ -246,7 +256,9 @@ export const tellingOf = (
   const old = side(before)
   const young = side(after)
   const moved = old !== null && young !== null && old.key !== young.key
+  const sizeOf = (row: Row | null): number => row?.reduce((sum, cell) => sum + (cell?.length ?? 0), 0) ?? 0
   return {
+    size: sizeOf(before) + sizeOf(after),
     asks: ({ access }) => young?.sees(access) === true ? young.parts : null,
     told: (following, passing) => {
       const { access, filter } = following
