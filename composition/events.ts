@@ -217,6 +217,6 @@ export const makeEvents = (parts: EventsParts): EventsService => {
     start: () => startDispatcher(dispatching, randomUUID()),
     dispatching,
     ...(extension === null ? {} : { verb: webhookVerb(extension.core, () => dispatching) }),
-    watching: makeWatching(changes)
+    watching: makeWatching(changes, core)
   }
 }

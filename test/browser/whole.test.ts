@@ -16,6 +16,7 @@ import { bundlePage } from "./page.ts"
 declare const library: typeof Library
 declare const calls: typeof Calls
 declare const client: Library.Client<Whole>
+declare const mount: (client: Library.Client) => void
 
 describe.skipIf(chromiumPath === null)("the client in Chromium, beyond records", () => {
   let service: TestServer
@@ -59,6 +60,36 @@ describe.skipIf(chromiumPath === null)("the client in Chromium, beyond records",
       stale: [412, "precondition-failed"],
       restored: "one"
     })
+    await page.context().close()
+  })
+
+  it("follows a filter by a hook: what entered, changed and left since it was last looked at", async () => {
+    const page = await signedIn("admin@example.org")
+    await page.evaluate(() => mount(client as Library.Client))
+    const nothing = { entered: [], changed: [], left: [], missed: false, error: null }
+    const shows = (state: Partial<Record<keyof typeof nothing, unknown>>) =>
+      page.locator("#followed").getByText(JSON.stringify({ ...nothing, ...state }), { exact: true }).waitFor()
+    await shows({ missed: true })
+    await page.locator("#clear").click()
+    await shows({})
+    const write = (id: string | null, text: string): Promise<string> =>
+      page.evaluate(async ([id, text]) => {
+        const notes = client.resource("notes")
+        return (id === null
+          ? await notes.create({ text: text! })
+          : await notes.update(id!, { text: text! }, { etag: "*" })).id
+      }, [id, text])
+    const [one, two] = [await write(null, "open"), await write(null, "closed")]
+    await shows({ entered: [one] })
+    await write(two, "open")
+    await shows({ entered: [one, two] })
+    await write(one, "closed")
+    await shows({ entered: [two] })
+    await page.locator("#clear").click()
+    await write(two, "closed")
+    await shows({ left: [two] })
+    await write(two, "open")
+    await shows({ changed: [two] })
     await page.context().close()
   })
 

@@ -54,6 +54,34 @@ describe("the README's commands", () => {
     expect(said.replaceAll(numbers, "0")).toContain(shown.replaceAll(numbers, "0"))
   })
 
+  it("tell what entered, changed and left a filter as the guide to events shows", async () => {
+    const token = (await inExample("token admin@shop.example")).stdout.trim()
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "if-match": "*" }
+    const change = async (values: object): Promise<void> => {
+      const body = JSON.stringify(values)
+      const answer = await fetch(`${example.url}/api/v1/orders/17`, { method: "PATCH", headers, body })
+      expect(answer.status).toBe(200)
+    }
+    await change({ status: "draft" })
+    const stopped = new AbortController()
+    const filter = encodeURIComponent("status = \"paid\"")
+    const stream = await fetch(`${example.url}/api/v1/orders:watch?filter=${filter}`, {
+      headers,
+      signal: stopped.signal
+    })
+    await change({ status: "paid" })
+    await change({ note: "Ring three times." })
+    await change({ status: "shipped" })
+    let said = ""
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+      said += chunk
+      if (/"left"\}\n\n/.test(said)) break
+    }
+    stopped.abort()
+    const events = (text: string) => text.match(/^(?:event|data): .*$/gm)?.map((line) => line.replaceAll(/\d+/g, "0"))
+    expect(events(said)).toEqual(events(examplesOf("docs/guides/events.md", "text")[1]!.text))
+  })
+
   /** Makes the account that pages sign in with; gives its password. */
   const makeAnn = async (): Promise<string> => {
     const made = await inExample("users create ann@example.org --role sales --generate-password")

@@ -686,6 +686,42 @@ export const faults = [
     new: "location",
     tests: ["test/http/edge-options.test.ts"]
   },
+  // streams of changes
+  {
+    rule: "nobody is told of a record that left where they never saw it",
+    file: "core/domain/event/watch.ts",
+    old: "(!is || moved) && passes(old, ever(filter)) !== false",
+    new: "(!is || moved)",
+    tests: ["core/domain/event/watch.test.ts", "test/http/watch.test.ts"]
+  },
+  {
+    rule: "a stream's filter looks only at rows that its caller sees",
+    file: "core/domain/event/watch.ts",
+    old: "    return this.sees(access) && this.#passes(filter)\n",
+    new: "    return this.#passes(filter) && this.sees(access)\n",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "a stream lets go of a record that left as time went by",
+    file: "core/domain/event/watch.ts",
+    old: "passes(old, ever(filter))",
+    new: "passes(old, filter)",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "a stream through relations tells of a record that passes later only once its caller sees it",
+    file: "core/domain/event/watch.ts",
+    old: "passing.has(young.key) && young.sees(access)",
+    new: "passing.has(young.key)",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "the filters of one caller's streams weigh little together",
+    file: "core/app/event/watch.ts",
+    old: "      held.weight += weight\n",
+    new: "",
+    tests: ["test/http/watch.test.ts"]
+  },
   // jobs, events, forms
   {
     rule: "a delivery is tried ten times",

@@ -11,15 +11,17 @@ import type { EventService } from "../support/events.ts"
 const orders = defineResource("orders", {
   table: "orders",
   primaryKey: "id",
-  fields: { id: f.integer().bits(64), note: f.text().optional() },
+  fields: { id: f.integer().bits(64).filterable(), note: f.text().optional().filterable() },
   events: { updated: true }
 })
+
+const config = defineConfig({ resources: [orders] })
 
 let service: EventService
 beforeAll(async () => {
   service = await openEvents({
     schema: "create table orders (id bigint primary key, note text)",
-    config: defineConfig({ resources: [orders] })
+    config
   })
 })
 afterAll(() => service?.close())
@@ -64,6 +66,50 @@ it("hears changes, goes on where a broken connection left off, and ends with its
   ending.abort()
   await listening
   await service.until(() => service.events.watching.count() === 0, "the end")
+})
+
+it("follows a filter in each form that lists take, typed or not", async () => {
+  const client = createClient<typeof config>({
+    baseUrl: "http://service.test",
+    token: tokenOf(ann),
+    fetch: (url, init) => service.fetch(ann, url.slice("http://service.test".length), init)
+  })
+  const ending = new AbortController()
+  const { signal } = ending
+  const heard: string[][] = []
+  const filters = [
+    { filter: "note = \"in\"" },
+    { filter: client.resource("orders").where((order) => order.note.eq("in")) }
+  ]
+  const listening = [
+    ...filters.map((options) => client.resource("orders").watch({ ...options, signal })),
+    ...filters.map((options) => client.watch("orders", { ...options, signal })),
+    client.resource("orders").watch({ filter: (order) => order.note.eq("in"), signal }),
+    client.watch("orders", { filter: (order) => order.note.eq("in"), signal })
+  ].map(async (events) => {
+    const own: string[] = []
+    heard.push(own)
+    for await (const event of events) {
+      own.push(event.event === "change" ? `${event.data.kind} ${event.data.key}` : event.event)
+    }
+  })
+  await service.until(() => heard.length === 6 && heard.every((own) => own.includes("open")), "all streams")
+  await service.database.execute("insert into orders values (11, 'out'); insert into orders values (12, 'in')")
+  await service.database.execute(
+    "update orders set note = case note when 'in' then 'out' else 'in' end where id in (11, 12)"
+  )
+  await service.database.execute("delete from orders where id = 11")
+  await service.until(() => heard.every((own) => own.length === 5), "what all of them ask for")
+  for (const own of heard) {
+    expect(own.slice(0, 2)).toEqual(["open", "entered 12"])
+    expect(own.slice(2, 4).toSorted()).toEqual(["entered 11", "left 12"])
+    expect(own[4]).toBe("left 11")
+  }
+  ending.abort()
+  await Promise.all(listening)
+  // @ts-expect-error There is no such field.
+  const wrong = () => client.resource("orders").watch({ filter: (order) => order.nothing.eq("in") })
+  expect(wrong).toBeTypeOf("function")
 })
 
 it("fails with what the service refuses", async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { defineConfig, defineResource, f } from "../../composition/index.ts"
 import { openEvents } from "../support/events.ts"
 import type { EventService } from "../support/events.ts"
+import { type Heard, listen } from "../support/stream.ts"
 
 const orders = defineResource("orders", {
   table: "orders",
@@ -26,65 +27,26 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 const ann = { id: "ann", roles: ["all"], tenant: "1" }
-const open: AbortController[] = []
+const open: Heard[] = []
 afterEach(async () => {
-  for (const each of open.splice(0)) each.abort()
+  for (const each of open.splice(0)) each.close()
   await service.until(() => service.events.watching.count() === 0, "no watcher")
   await service.database.execute("truncate orders")
   await service.settled()
 })
 
-interface Heard {
-  readonly status: number
-  readonly events: Array<
-    { readonly id: string; readonly event: string; readonly data: { readonly [name: string]: unknown } }
-  >
-  readonly marks: string[]
-  readonly close: () => void
-}
-
 const watch = async (
   caller: { readonly id: string; readonly roles: readonly string[]; readonly tenant?: string },
   lastId?: string
 ): Promise<Heard> => {
-  const controller = new AbortController()
-  open.push(controller)
-  const response = await service.fetch(caller, "/api/v1/orders:watch", {
-    signal: controller.signal,
-    headers: lastId === undefined ? {} : { "last-event-id": lastId }
-  })
-  const events: Heard["events"] = []
-  const marks: string[] = []
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  const read = async (): Promise<void> => {
-    let text = ""
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      text += value
-      const parts = text.split("\n\n")
-      text = parts.pop()!
-      for (const part of parts) {
-        const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1]
-        if (field("id") !== undefined) marks.push(field("id")!)
-        if (field("data") !== undefined) {
-          events.push({
-            id: field("id") ?? "",
-            event: field("event")!,
-            data: JSON.parse(field("data")!) as { readonly [name: string]: unknown }
-          })
-        }
-      }
-    }
-  }
-  if (response.status === 200) read().catch(() => undefined)
-  const close = (): void => {
-    controller.abort()
-    reader.cancel().catch(() => undefined)
-  }
-  controller.signal.addEventListener("abort", () => void reader.cancel().catch(() => undefined))
-  if (response.status === 200) await service.until(() => marks.length > 0, "a first mark")
-  return { status: response.status, events, marks, close }
+  const heard = await listen(
+    (path, init) => service.fetch(caller, path, init),
+    service.until,
+    "/api/v1/orders:watch",
+    lastId
+  )
+  open.push(heard)
+  return heard
 }
 
 const insert = (id: number, tenant = 1) =>
@@ -96,12 +58,12 @@ describe(":watch", () => {
     await insert(1)
     await service.database.execute("update orders set note = 'hush' where id = 1; delete from orders where id = 1")
     await service.until(() => heard.events.length === 3, "three changes")
-    expect(heard.events.map(({ data, event }) => [event, data["key"], data["operation"]])).toEqual([
-      ["change", "1", "create"],
-      ["change", "1", "update"],
-      ["change", "1", "delete"]
+    expect(heard.events.map(({ data, event }) => [event, data["key"], data["operation"], data["kind"]])).toEqual([
+      ["change", "1", "create", "entered"],
+      ["change", "1", "update", "changed"],
+      ["change", "1", "delete", "left"]
     ])
-    expect(Object.keys(heard.events[0]!.data)).toEqual(["key", "operation", "sequence"])
+    expect(Object.keys(heard.events[0]!.data)).toEqual(["key", "operation", "sequence", "kind"])
     const sequences = heard.events.map(({ data }) => BigInt(data["sequence"] as string))
     expect(sequences[0]! < sequences[1]! && sequences[1]! < sequences[2]!).toBe(true)
   })
@@ -156,10 +118,10 @@ describe(":watch", () => {
     expect((await watch(ann)).status).toBe(200)
   })
 
-  it("answers HEAD without a stream, and takes no parameters", async () => {
+  it("answers HEAD without a stream, and takes no parameter but a filter", async () => {
     expect((await service.fetch(ann, "/api/v1/orders:watch", { method: "HEAD" })).status).toBe(200)
     expect(service.events.watching.count()).toBe(0)
-    expect((await service.fetch(ann, "/api/v1/orders:watch?filter=x")).status).toBe(400)
+    expect((await service.fetch(ann, "/api/v1/orders:watch?order_by=id")).status).toBe(400)
     expect((await service.fetch(ann, "/api/v1/orders:watch", { method: "POST" })).status).toBe(405)
   })
 })

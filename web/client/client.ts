@@ -60,7 +60,10 @@ export interface Client<C = unknown> extends FormClient, Pick<MetaHolder, "meta"
     options?: UploadOptions
   ) => Promise<Uploaded>
   /** Changes of a resource as they happen, until the signal ends. */
-  readonly watch: (resource: ResourceName<C>, options?: WatchOptions) => AsyncIterable<WatchEvent>
+  readonly watch: <Name extends ResourceName<C>>(
+    resource: Name,
+    options?: WatchOptions<C, Name>
+  ) => AsyncIterable<WatchEvent>
   /** Calls a function of the API (`POST /api/functions/{name}`). */
   readonly call: <Output = unknown>(name: string, input?: unknown, options?: CallOptions) => Promise<Output>
   /** Any other route, with the token, the retries and the errors of all calls. */
@@ -131,7 +134,7 @@ const build = <C>(options: ClientOptions, limits?: MetaLimits): Client<C> => {
     },
     batch: () => makeBatch(send, present),
     upload,
-    watch,
+    watch: (resource: string, options?: WatchOptions) => client.resource(resource).watch(options),
     call: async <Output>(name: string, input: unknown = {}, { signal }: CallOptions = {}) =>
       (await send<Output>({
         method: "POST",

@@ -299,8 +299,8 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     file: UploadSource,
     options?: UploadOptions
   ) => Promise<Uploaded>
-  /** Changes of records that the caller sees, as they happen, until the signal aborts. */
-  readonly watch: (options?: WatchOptions) => AsyncIterable<WatchEvent>
+  /** Changes of records that the caller sees, as they happen, until the signal aborts. With a filter, what enters, changes and leaves it. */
+  readonly watch: (options?: WatchOptions<C, Name>) => AsyncIterable<WatchEvent>
 }
 
 /** What a change of the records that pass a filter did. */
@@ -346,7 +346,7 @@ interface Surroundings {
   /** Makes the addresses of files in records absolute. */
   readonly present: <T>(record: T) => T
   readonly upload: (resource: string, field: string, file: UploadSource, options?: UploadOptions) => Promise<Uploaded>
-  readonly watch: (resource: string, options?: WatchOptions) => AsyncIterable<WatchEvent>
+  readonly watch: (path: string, filter: string, options?: WatchOptions) => AsyncIterable<WatchEvent>
 }
 
 interface AnyRecord {
@@ -480,7 +480,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     histogram: (query, options) => read(":histogram", query, options),
     aggregate: async (query = {}, options) => (await ask(":aggregate", query, options)).data as never,
     upload: (field, file, options) => upload(name, field, file, options),
-    watch: (options) => watch(name, options)
+    watch: (options) => watch(path, filterOf(options?.filter), options)
   }
   return client
 }

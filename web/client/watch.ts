@@ -6,15 +6,19 @@
 import { ConnectionError, ProblemError } from "./problem.ts"
 import { backoff, pause, until } from "./request.ts"
 import type { CallOptions, Transport } from "./request.ts"
+import type { FilterIn, ResourceName } from "./typed.ts"
 
-export interface WatchOptions extends CallOptions {
+export interface WatchOptions<C = unknown, Name extends ResourceName<C> = ResourceName<C>> extends CallOptions {
+  /** Only records that pass it, in the form that lists take. */
+  readonly filter?: FilterIn<C, Name> | null
   /** Resumes after this event, if the service still has the later ones. */
   readonly after?: string
 }
 
 /**
  * What happened. `open`: a connection stands, and every change from here on is told; read what is shown after the first one. `change`: to one record that
- * the caller sees, of which nothing but the key is told. `reset`: changes were missed, so what was read before is to be read again.
+ * the caller sees and that passes the filter, or did so before; nothing but its key is told. `reset`: changes were missed, so what was read before is to be
+ * read again.
  */
 export type WatchEvent =
   | {
@@ -26,32 +30,35 @@ export type WatchEvent =
       readonly operation: "create" | "update" | "delete" | "undelete" | "reorder"
       /** Of this resource's changes, later ones are higher. */
       readonly sequence: string
+      /** What it did to the records that the caller sees and that pass the filter: the record is new among them, is another now, or is none of them any more. */
+      readonly kind: "entered" | "changed" | "left"
     }
   }
   | { readonly id: string; readonly event: "open" | "reset"; readonly data: object }
 
+/** An event as it was sent; empty texts and 0 are what it lacks. */
 interface RawEvent {
-  readonly id: string | null
+  readonly id: string
   readonly event: string
   readonly data: string
-  readonly retry: number | null
+  readonly retry: number
 }
 
 /** Longest event, in characters. */
 const longestEvent = 1024 * 1024
 
-/** The events of a stream (HTML standard, "Server-sent events"). Comments, which keep the connection open, give nothing. */
-export async function* readEvents(
+/** The events of a stream (HTML standard, "Server-sent events"). What only keeps the connection open is an event without data. */
+async function* readEvents(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal | null
 ): AsyncGenerator<RawEvent> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
-  let id: string | null = null
+  let id = ""
   let event = ""
-  let data: string[] = []
-  let retry: number | null = null
+  let data = ""
+  let retry = 0
   try {
     for (;;) {
       const { done, value } = await until(signal, reader.read())
@@ -63,23 +70,19 @@ export async function* readEvents(
         const text = rest.slice(0, line.index)
         rest = rest.slice(line.index + line[0].length)
         if (text === "") {
-          if (data.length > 0 || id !== null || retry !== null) {
-            yield { id, event: event || "message", data: data.join("\n"), retry }
-          }
-          id = null
-          event = ""
-          data = []
-          retry = null
+          yield { id, event, data, retry }
+          id = event = data = ""
+          retry = 0
           continue
         }
         const [, name, content = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(text)!
-        if (name === "data") data.push(content)
+        if (name === "data") data += `${content}\n`
         else if (name === "event") event = content
         else if (name === "id" && !content.includes("\0")) id = content
-        else if (name === "retry" && /^\d+$/.test(content)) retry = Number(content)
+        else if (name === "retry") retry = Number(content) || 0
       }
-      if (rest.length + data.join().length > longestEvent) {
-        throw new ConnectionError(null, "An event of the stream is too long.")
+      if (rest.length + data.length > longestEvent) {
+        throw new ConnectionError(null, "The event is too long.")
       }
     }
   } finally {
@@ -90,42 +93,43 @@ export async function* readEvents(
 /** Longest wait between two connections. */
 const longestWait = 30_000
 
+/** `path`: of the resource. */
 export const makeWatch = (transport: Transport) =>
-  async function*(resource: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
-    const { signal } = options
-    let last = options.after ?? null
-    let wait: number | null = null
+  async function*(path: string, filter: string, { after, signal }: WatchOptions = {}): AsyncGenerator<WatchEvent> {
+    let last = after ?? ""
+    let wait = 0
     for (let failures = 0;;) {
       try {
         const response = await transport.open({
           method: "GET",
-          path: `/${encodeURIComponent(resource)}:watch`,
-          headers: { accept: "text/event-stream", "last-event-id": last },
+          path: `${path}:watch`,
+          query: { filter },
+          headers: { accept: "text/event-stream", "last-event-id": last || null },
           signal
         })
         let opened = false
         for await (const { data, event, id, retry } of readEvents(response.body!, signal)) {
           failures = 0
-          if (retry !== null) wait = retry
-          if (id !== null) last = id
-          if (!opened && data === "" && id !== null) {
+          wait = retry || wait
+          last = id || last
+          if (!opened && data === "" && id !== "") {
             opened = true
             yield { id, event: "open", data: {} }
           }
           // Unknown events of later versions are ignored.
           if (event === "change" || event === "reset") {
-            yield { id: last ?? "", event, data: JSON.parse(data) as never }
+            yield { id: last, event, data: JSON.parse(data) as never }
           }
         }
       } catch (error) {
-        if (signal?.aborted === true) return
-        const passing = !(error instanceof ProblemError) || error.status === 429 || error.status >= 502
-        if (!passing) throw error
-        if (error instanceof ProblemError && error.retryAfter !== null) wait = Math.max(wait ?? 0, error.retryAfter)
+        if (error instanceof ProblemError) {
+          if (error.status !== 429 && error.status < 502 && signal?.aborted !== true) throw error
+          wait = Math.max(wait, error.retryAfter ?? 0)
+        }
       }
-      if (signal?.aborted === true) return
       try {
-        await pause(Math.min(longestWait, Math.max(wait ?? 0, backoff(failures++, longestWait))), signal)
+        // An aborted signal ends it at once.
+        await pause(Math.min(longestWait, Math.max(wait, backoff(failures++, longestWait))), signal)
       } catch {
         return
       }

@@ -8,6 +8,7 @@ export { AdminProvider, queryRoot } from "./provider.ts"
 export type { AdminProviderProps, MetaState, SourceStatus } from "./provider.ts"
 export { adminHooks } from "./records.ts"
 export type { Hooks, ListState, SaveConflict, SaveState } from "./records.ts"
+export type { Watched, WatchQuery, WatchState } from "./watch.ts"
 
 /** The hooks without the types of a configuration: any name, JSON values. */
-export const { useClient, useList, useMeta, useRecord, useResourceClient, useSave } = adminHooks<unknown>()
+export const { useClient, useList, useMeta, useRecord, useResourceClient, useSave, useWatch } = adminHooks<unknown>()

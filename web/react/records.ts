@@ -13,6 +13,7 @@ import type {
   ExpandIn,
   FieldIn,
   FieldOf,
+  FilterIn,
   KeyOf,
   ListQuery,
   Page,
@@ -24,6 +25,7 @@ import type {
 } from "../client/index.ts"
 import { resourceKey, useAdmin } from "./provider.ts"
 import type { MetaState } from "./provider.ts"
+import { useWatched, type WatchQuery, type WatchState } from "./watch.ts"
 
 export interface Enabled {
   /** False: nothing is read yet. */
@@ -100,6 +102,12 @@ export interface Hooks<C> {
     options?: Enabled
   ) => UseQueryResult<RecordIn<C, Name, Field, Path>, Error>
   readonly useSave: <Name extends ResourceName<C>>(resource: Name) => SaveState<C, Name>
+  /** What entered, changed and left a filter since the rows on the screen were read. */
+  readonly useWatch: <Name extends ResourceName<C>>(
+    resource: Name,
+    query?: WatchQuery<C, Name>,
+    options?: Enabled
+  ) => WatchState
 }
 
 type AnyRecord = RecordIn<unknown, string>
@@ -109,6 +117,9 @@ const useResourceClient = (resource: string): ResourceClient => {
   return useMemo(() => client.resource(resource), [client, resource])
 }
 
+const filterText = (records: ResourceClient, filter: FilterIn<unknown, string> | null | undefined): string =>
+  typeof filter === "function" ? String(records.where(filter)) : String(filter ?? "")
+
 const useList = (
   resource: string,
   query: ListQuery<unknown, string> = {},
@@ -116,7 +127,7 @@ const useList = (
 ): ListState<AnyRecord> => {
   const records = useResourceClient(resource)
   const { filter, ...rest } = query
-  const text = typeof filter === "function" ? String(records.where(filter)) : String(filter ?? "")
+  const text = filterText(records, filter)
   const { data, error, fetchNextPage, hasNextPage, isFetching, isPending, isPlaceholderData, refetch } =
     useInfiniteQuery({
       enabled,
@@ -241,13 +252,23 @@ const useSave = (resource: string): SaveState<unknown, string> => {
   }
 }
 
+const useWatch = (
+  resource: string,
+  { filter }: WatchQuery<unknown, string> = {},
+  { enabled = true }: Enabled = {}
+): WatchState => {
+  const records = useResourceClient(resource)
+  return useWatched(records, filterText(records, filter), enabled)
+}
+
 const hooks: Hooks<unknown> = {
   useClient: () => useAdmin().client,
   useResourceClient: useResourceClient as Hooks<unknown>["useResourceClient"],
   useMeta: () => useAdmin().meta,
   useList: useList as Hooks<unknown>["useList"],
   useRecord: useRecord as Hooks<unknown>["useRecord"],
-  useSave
+  useSave,
+  useWatch
 }
 
 /** The hooks with the types of a configuration: `const { useList } = adminHooks<typeof config>()`. */

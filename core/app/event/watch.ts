@@ -1,35 +1,39 @@
 /**
  * `:watch`: streams the changes of a resource to callers (Server-Sent Events). One loop of the process reads for all streams. Each caller learns
- * which visible records changed, without their values. A caller that is too slow, or was away for too long, is told to read again.
+ * which visible records entered, changed or left what they follow, without values. A caller that is too slow, or was away for too long, is told to read again.
  */
 
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
-import { cellsOf, judgedRow, recordChange, type StoredChange } from "../../domain/event/change.ts"
-import { evaluate } from "../../domain/filter/evaluate.ts"
-import type { Model } from "../../domain/model/model.ts"
+import type { StoredChange } from "../../domain/event/change.ts"
+import { checkWatched, type Following, isRelated, weightOf } from "../../domain/event/watch.ts"
 import { tableName } from "../../domain/model/table.ts"
+import { isOutage } from "../../domain/outage.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { writeKey } from "../../domain/read/key.ts"
+import { checkFilter } from "../../domain/read/list.ts"
+import { watchRequest } from "../../domain/read/request.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import type { ChangesService } from "../../ports/changes.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
-import { permitted } from "../ground/core.ts"
+import { type Core, permitted } from "../ground/core.ts"
+import { queryKey, relatedName } from "../ground/guard.ts"
 import { recordsProblem } from "../ground/refusal.ts"
+import { askPassing, mostAsked } from "./watch-asked.ts"
+import { makeNews, markOf, resumeAt } from "./watch-news.ts"
 
 /** How often changes are looked for while somebody watches, and how often idle streams get a sign of life. */
 const pollMs = 500
 const beatMs = 10_000
 /** How often the process announces that somebody watches. */
 const renewMs = 60_000
-/** For how long a stream can be resumed, in seconds. */
-const resumableSeconds = 600
 /** Changes read at once, and the most that a resumed stream catches up on. */
 const mostRead = 500
 const mostBehind = 5_000
@@ -38,14 +42,38 @@ const mostWaiting = 1_000
 /** Most streams of one caller, and of all in this process. */
 const mostOfOne = 16
 const mostOfAll = 2_000
+/** What the filters of one caller may weigh together, and those of all in this process (`weightOf`). */
+const mostWeightOfOne = 800
+const mostWeightOfAll = 20_000
+/** What is judged for streams before others have their turn: weights, each once for so many characters of the rows. */
+const turnWeight = 5_000
+const turnChars = 10_000
 
-interface Watcher {
+interface Captured {
+  readonly position: string
+  readonly change: StoredChange
+}
+
+/** What one caller has open. */
+interface Held {
+  streams: number
+  weight: number
+}
+
+interface Watcher extends Following {
   readonly access: Access
+  readonly weight: number
   readonly relation: string
   readonly again: Effect.Effect<Caller, unknown>
   position: bigint
   /** Changes that arrived while older ones were read. */
-  early: Array<{ readonly position: string; readonly change: StoredChange }> | null
+  early: Captured[] | null
+  /** Whether more arrived than could be kept. */
+  missed: boolean
+  /** Changes about which the database is still to be asked; null where the filter goes through no relation. */
+  waiting: Captured[] | null
+  /** The same for all streams for which one question will do. */
+  readonly question: string
   texts: string[]
   wake: () => void
   ended: boolean
@@ -60,58 +88,23 @@ export interface Watching {
 }
 
 const encoder = new TextEncoder()
+const resetText = "event: reset\ndata: {}\n\n"
 
-/** A change as it is sent, the same for all who see it. Null: the API could not have seen the change. */
-type News = { readonly rows: ReadonlyArray<Row | null>; readonly text: string } | null
+const tooMany = (detail: string): Problem => problem("too-many-requests", detail, {}, { "retry-after": "10" })
 
-/** The texts of one round, by resource and position. All streams of a resource share them. */
-const makeNews = () => {
-  const known = new Map<string, News>()
-  return (model: Model, at: string, stored: StoredChange, now: number): News => {
-    const name = `${model.name} ${at}`
-    const found = known.get(name)
-    if (found !== undefined) return found
-    const change = recordChange(model, stored)
-    let news: News = null
-    if (change !== null) {
-      const row = judgedRow(change)
-      const data = {
-        key: writeKey(model.key.map(({ index }) => row[index] ?? null)),
-        operation: change.operation,
-        sequence: stored.sequence
-      }
-      const id = markOf(at, Math.floor(now / 1_000))
-      news = {
-        rows: [change.before, change.after],
-        text: `id: ${id}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`
-      }
-    }
-    known.set(name, news)
-    return news
-  }
-}
-
-const markOf = (position: bigint | string, seconds: number): string => `${position}-${seconds}`
-
-/** Where a stream resumes: the position of a `Last-Event-ID` that is not too old. */
-const resumeAt = (mark: string | null, seconds: number): { readonly position: string } | "too-old" | null => {
-  if (mark === null) return null
-  const parts = /^(\d{1,19})-(\d{1,12})$/.exec(mark)
-  if (parts === null) return "too-old"
-  const age = seconds - Number(parts[2])
-  return age < -60 || age > resumableSeconds ? "too-old" : { position: parts[1]! }
-}
-
-/** Makes `:watch` over captured changes. */
-export const makeWatching = (changes: ChangesService): Watching => {
+/** Makes `:watch` over captured changes. `core`: for filters through relations. */
+export const makeWatching = (changes: ChangesService, core: Pick<Core, "records" | "seal">): Watching => {
   const watchers = new Set<Watcher>()
-  const ofCaller = new Map<string, number>()
+  const ofCaller = new Map<string, Held>()
+  let weightOfAll = 0
   let position = 0n
   let running = false
   let closed = false
+  let asking = false
+  let spent = 0
 
   const say = (watcher: Watcher, text: string): void => {
-    if (watcher.texts.length >= mostWaiting) watcher.texts = ["event: reset\ndata: {}\n\n"]
+    if (watcher.texts.length >= mostWaiting) watcher.texts = [resetText]
     watcher.texts.push(text)
     watcher.wake()
   }
@@ -121,28 +114,47 @@ export const makeWatching = (changes: ChangesService): Watching => {
     watcher.ended = true
     watchers.delete(watcher)
     const { id } = watcher.access.caller
-    const left = (ofCaller.get(id) ?? 1) - 1
-    if (left === 0) ofCaller.delete(id)
-    else ofCaller.set(id, left)
+    const held = ofCaller.get(id)!
+    held.streams--
+    held.weight -= watcher.weight
+    weightOfAll -= watcher.weight
+    if (held.streams === 0) ofCaller.delete(id)
     watcher.wake()
   }
 
+  /** Tells of one change. Gives what that weighed. */
   const tell = (
     watcher: Watcher,
     at: string,
     stored: StoredChange,
     now: number,
-    newsOf: ReturnType<typeof makeNews>
-  ): void => {
-    const { access } = watcher
-    if (watcher.ended || BigInt(at) <= watcher.position) return
+    newsOf: ReturnType<typeof makeNews>,
+    passing?: ReadonlySet<string>
+  ): number => {
+    if (watcher.ended || BigInt(at) <= watcher.position) return 0
     watcher.position = BigInt(at)
-    const news = newsOf(access.model, at, stored, now)
-    if (news === null) return
-    const bindings = { caller: access.caller, now: BigInt(now) * 1000n, params: [] }
-    const sees = news.rows.some((row) => row !== null && evaluate(access.rows, cellsOf(row), bindings))
-    if (sees) say(watcher, news.text)
+    const news = newsOf(watcher.access.model, at, stored, now)
+    const told = news?.told(watcher, passing) ?? []
+    if (told.length > 0) say(watcher, news!.textOf(told))
+    return (1 + watcher.weight) * (1 + (news?.size ?? 0) / turnChars)
   }
+
+  /** Tells of some changes. What weighs much is judged in turns, between which others have theirs. */
+  const tellAll = Effect.fnUntraced(function*(
+    watcher: Watcher,
+    found: readonly Captured[],
+    now: number,
+    newsOf: ReturnType<typeof makeNews>
+  ): Effect.fn.Return<void> {
+    if (watcher.waiting !== null) return yield* wait(watcher, watcher.waiting, found)
+    for (const { change, position: at } of found) {
+      if (change.relation !== watcher.relation) continue
+      spent += tell(watcher, at, change, now, newsOf)
+      if (spent < turnWeight) continue
+      spent = 0
+      yield* Effect.yieldNow
+    }
+  })
 
   /** A credential may have been revoked since. Without a valid one, the caller is told nothing more. */
   const valid = (watcher: Watcher): Effect.Effect<boolean> =>
@@ -153,6 +165,73 @@ export const makeWatching = (changes: ChangesService): Watching => {
 
   const relations = (): readonly string[] => [...new Set([...watchers].map(({ relation }) => relation))]
 
+  /** Has the database asked about changes, for streams whose filters go through relations. */
+  const wait = Effect.fnUntraced(function*(
+    watcher: Watcher,
+    waiting: Captured[],
+    found: readonly Captured[]
+  ): Effect.fn.Return<void> {
+    const own = found.filter(({ change, position: at }) =>
+      change.relation === watcher.relation && BigInt(at) > watcher.position
+    )
+    if (waiting.length + own.length > mostBehind) skip(watcher, own)
+    else waiting.push(...own)
+    if (asking) return
+    asking = true
+    yield* Effect.forkDetach(askAll)
+  })
+
+  /** Gives up on what waits, up to the last of some changes: the caller has to read again. */
+  const skip = (watcher: Watcher, found: readonly Captured[]): void => {
+    watcher.position = BigInt(found.at(-1)!.position)
+    watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
+    say(watcher, resetText)
+  }
+
+  /** One question after the other, so that they take one connection at most, and nobody else waits for them. */
+  const askAll = Effect.gen(function*() {
+    for (;;) {
+      const waiting = [...watchers].filter((each) => each.waiting !== null && each.waiting.length > 0)
+      if (waiting.length === 0 || closed) return
+      for (const group of Map.groupBy(waiting, ({ question }) => question).values()) yield* ask(group)
+    }
+  }).pipe(Effect.ensuring(Effect.sync(() => {
+    asking = false
+  })))
+
+  const ask = Effect.fnUntraced(function*(group: readonly Watcher[]): Effect.fn.Return<void> {
+    const now = yield* Clock.currentTimeMillis
+    const newsOf = makeNews()
+    const keys = new Map<string, Row>()
+    const batches = group.map((watcher) => ({ watcher, found: watcher.waiting!.slice(0, mostAsked) }))
+    for (const { found, watcher } of batches) {
+      for (const { change, position: at } of found) {
+        const key = newsOf(watcher.access.model, at, change, now)?.asks(watcher) ?? null
+        if (key !== null) keys.set(writeKey(key), key)
+      }
+    }
+    const answer = yield* Effect.result(askPassing(core.records, group[0]!, [...keys.values()], BigInt(now) * 1000n))
+    // While the database answers nothing, they wait.
+    if (Result.isFailure(answer) && isOutage(answer.failure.reason._tag)) return yield* Effect.sleep(pollMs)
+    for (const { found, watcher } of batches) {
+      if (!(yield* valid(watcher))) continue
+      if (Result.isFailure(answer)) {
+        skip(watcher, found)
+        continue
+      }
+      for (const { change, position: at } of found) tell(watcher, at, change, now, newsOf, answer.success)
+      watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
+    }
+  })
+
+  /** Keeps changes for a stream that still reads older ones. What does not fit is missed. */
+  const keep = (watcher: Watcher, early: Captured[], found: readonly Captured[]): void => {
+    const own = found.filter(({ change }) => change.relation === watcher.relation)
+    const room = mostBehind - early.length
+    if (own.length > room) watcher.missed = true
+    early.push(...own.slice(0, room))
+  }
+
   const round = Effect.fnUntraced(function*(): Effect.fn.Return<void, RecordsError> {
     for (;;) {
       const found = yield* changes.since(relations(), String(position), mostRead)
@@ -161,11 +240,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
       const touched = new Set(found.map(({ change }) => change.relation))
       for (const watcher of watchers) {
         if (!touched.has(watcher.relation) || !(yield* valid(watcher))) continue
-        for (const each of found) {
-          if (each.change.relation !== watcher.relation) continue
-          if (watcher.early === null) tell(watcher, each.position, each.change, now, newsOf)
-          else if (watcher.early.length < mostBehind) watcher.early.push(each)
-        }
+        if (watcher.early === null) yield* tellAll(watcher, found, now, newsOf)
+        else keep(watcher, watcher.early, found)
       }
       const last = found.at(-1)
       if (last !== undefined) position = BigInt(last.position)
@@ -188,10 +264,9 @@ export const makeWatching = (changes: ChangesService): Watching => {
         beat = now
         for (const watcher of watchers) {
           if (watcher.early !== null || !(yield* valid(watcher))) continue
-          say(
-            watcher,
-            `id: ${markOf(watcher.position > position ? watcher.position : position, Math.floor(now / 1_000))}\n:\n\n`
-          )
+          // What waits to be asked about has not been told.
+          const own = watcher.position > position || (watcher.waiting !== null && watcher.waiting.length > 0)
+          say(watcher, `id: ${markOf(own ? watcher.position : position, Math.floor(now / 1_000))}\n:\n\n`)
         }
       }
       yield* Effect.sleep(pollMs)
@@ -205,7 +280,7 @@ export const makeWatching = (changes: ChangesService): Watching => {
       const found = yield* changes.since([watcher.relation], at, mostRead)
       const now = yield* Clock.currentTimeMillis
       const newsOf = makeNews()
-      for (const each of found) tell(watcher, each.position, each.change, now, newsOf)
+      yield* tellAll(watcher, found, now, newsOf)
       at = found.at(-1)?.position ?? at
       if (found.length < mostRead) return true
     }
@@ -228,14 +303,16 @@ export const makeWatching = (changes: ChangesService): Watching => {
     const whole = from === null || (from !== "too-old" && (yield* catchUp(watcher, from.position)))
     if (!whole) {
       watcher.position = BigInt(last)
-      say(watcher, "event: reset\ndata: {}\n\n")
+      say(watcher, resetText)
     }
     say(watcher, `id: ${markOf(watcher.position, seconds)}\nretry: 2000\n:\n\n`)
-    const early = watcher.early ?? []
+    // While these are told, later ones are kept behind them.
+    while (watcher.early !== null && watcher.early.length > 0) {
+      const early = watcher.early.splice(0)
+      yield* tellAll(watcher, early, yield* Clock.currentTimeMillis, makeNews())
+    }
     watcher.early = null
-    const now = yield* Clock.currentTimeMillis
-    const newsOf = makeNews()
-    for (const each of early) tell(watcher, each.position, each.change, now, newsOf)
+    if (watcher.missed) say(watcher, resetText)
   })
 
   const bytesOf = (watcher: Watcher): AsyncIterable<Uint8Array> => ({
@@ -265,31 +342,41 @@ export const makeWatching = (changes: ChangesService): Watching => {
     watch: Effect.fnUntraced(function*(call: Call, resource: string): Effect.fn.Return<StreamedReply, Problem> {
       const access = yield* Effect.fromResult(permitted(call, resource, "read"))
       const { caller, model } = access
-      if (call.query.length > 0) {
-        return yield* Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "This route takes no parameters."))
-      }
+      const text = yield* Effect.fromResult(watchRequest(call.query))
       if (model.events.length === 0) {
         return yield* Effect.fail(
           invalidParameter("watch", "This resource declares no events, so its changes are not captured.")
         )
       }
-      const own = ofCaller.get(caller.id) ?? 0
-      if (closed || own >= mostOfOne || watchers.size >= mostOfAll) {
-        return yield* Effect.fail(
-          problem("too-many-requests", "Too many streams are open. Close one first.", {}, { "retry-after": "10" })
-        )
+      const checked = Result.flatMap(checkFilter(call.access, access, text), checkWatched)
+      const filter = yield* Effect.fromResult(checked)
+      const weight = weightOf(filter)
+      const held = ofCaller.get(caller.id) ?? { streams: 0, weight: 0 }
+      if (closed || held.streams >= mostOfOne || watchers.size >= mostOfAll) {
+        return yield* Effect.fail(tooMany("Too many streams are open. Close one first."))
+      }
+      if (weight > 0 && (held.weight + weight > mostWeightOfOne || weightOfAll + weight > mostWeightOfAll)) {
+        return yield* Effect.fail(tooMany("The filters of the open streams weigh too much. Close a stream first."))
       }
       const watcher: Watcher = {
         access,
+        filter,
+        weight,
         relation: tableName(model),
         again: call.again ?? Effect.succeed(caller),
         position: 0n,
         early: [],
+        missed: false,
+        waiting: isRelated(filter) ? [] : null,
+        question: queryKey(core, access, relatedName(access, filter), text),
         texts: [],
         wake: () => {},
         ended: false
       }
-      ofCaller.set(caller.id, own + 1)
+      held.streams++
+      held.weight += weight
+      weightOfAll += weight
+      ofCaller.set(caller.id, held)
       watchers.add(watcher)
       const started = Effect.catch(start(watcher, call.header("last-event-id")), recordsProblem)
       yield* Effect.onExit(started, (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => end(watcher)))

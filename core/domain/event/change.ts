@@ -46,7 +46,8 @@ export interface RecordChange {
 const rowOf = ({ columns }: Model, stored: StoredRow | null): Row | null =>
   stored === null ? null : columns.map(({ column }) => stored[column] ?? null)
 
-const isLive = ({ softDelete }: Model, row: Row | null): boolean =>
+/** Whether the API sees a row at all: there is one, and it is not soft-deleted. */
+export const isLive = ({ softDelete }: Model, row: Row | null): boolean =>
   row !== null && (softDelete === null || row[softDelete.index] === null)
 
 /** The meaning of a captured change for a resource over its table. Null: the change is not visible in the API. */

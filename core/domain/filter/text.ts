@@ -3,6 +3,8 @@
  * the texts; it knows no fields and no trees.
  */
 
+import { BoundedMap } from "../bounded.ts"
+
 /**
  * Lower case by simple mapping, one code point to one, as PostgreSQL's built-in C.UTF-8 `lower` does it. Unlike in `toLowerCase`, İ becomes
  * i without a combining dot, and Σ becomes σ at the end of a word too.
@@ -10,8 +12,19 @@
 export const lower = (text: string): string =>
   text.replaceAll("\u0130", "i").replaceAll("\u03a3", "\u03c3").toLowerCase()
 
+/** Long texts in lower case: a filter may look into one for many parts. */
+const longTexts = new BoundedMap<string, string>(4)
+const longText = 1_000
+
+const lowerOnce = (text: string): string => {
+  if (text.length < longText) return lower(text)
+  let made = longTexts.get(text)
+  if (made === undefined) longTexts.set(text, made = lower(text))
+  return made
+}
+
 /** Whether `text` contains `part`, ignoring case. */
-export const containsIgnoringCase = (text: string, part: string): boolean => lower(text).includes(lower(part))
+export const containsIgnoringCase = (text: string, part: string): boolean => lowerOnce(text).includes(lower(part))
 
 /** Whether the whole text consists of the parts in this order, with anything between them. Case-sensitive. */
 export const matchesParts = (text: string, parts: readonly string[]): boolean => {

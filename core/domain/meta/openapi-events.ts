@@ -1,14 +1,14 @@
 /** What the OpenAPI document tells of events: `:watch` of resources that declare some, and the record verbs of the extension `webhooks`. */
 
 import { deliveriesName, subscriptionsName } from "../declare/webhooks.ts"
-import { headersOf, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import { headersOf, mayFilter, operation, parameter, refusals, respond } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref, type Subject } from "./openapi-schema.ts"
 
 const whole = (properties: { readonly [name: string]: Doc }): Doc => closedObject(properties, Object.keys(properties))
 
 const stream = `Server-Sent Events. Their kinds:
 
-- \`change\`: \`data\` is \`{ "key": …, "operation": …, "sequence": … }\` of a record that the caller may see.
+- \`change\`: \`data\` is \`{ "key": …, "operation": …, "sequence": …, "kind": … }\` of a record that the caller sees and that passes \`filter\`. \`kind\`: it \`entered\`, \`changed\` or \`left\`.
 - \`reset\`: changes may have been missed. Read everything again.
 
 Each event has an \`id\`. Sent as \`Last-Event-ID\` within ten minutes, it takes the stream up again. A comment comes every ten seconds.`
@@ -22,12 +22,15 @@ const watchPath = (subject: Subject, collection: string): Doc => {
       get: operation(subject, "watch", {
         rule: "read",
         summary: "Changes as they happen",
-        parameters: [{
-          name: "Last-Event-ID",
-          in: "header",
-          description: "The `id` of the last event that was received.",
-          schema: { type: "string" }
-        }],
+        parameters: [
+          ...(mayFilter(subject) ? [parameter(`${model.name}.filter`)] : []),
+          {
+            name: "Last-Event-ID",
+            in: "header",
+            description: "The `id` of the last event that was received.",
+            schema: { type: "string" }
+          }
+        ],
         responses: {
           "200": {
             description: stream,

@@ -68,6 +68,9 @@ const filterExample = (field: Field): string => {
   return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
 }
 
+/** Whether the resource has the parameter `filter`. */
+export const mayFilter = (subject: Subject): boolean => filterText(subject) !== null
+
 const filterText = (subject: Subject): string | null => {
   const { restricted } = subject.access
   const first = [...restricted.names.values()].find((field) => field.filterable)

@@ -303,6 +303,13 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
     (parameters) => readList(parameters, maxBodyFilter)
   )
 
+/** The filter of a `:watch`; empty where there is none. */
+export const watchRequest = (query: Pairs): Result.Result<string, Problem> => {
+  const parameters = new Parameters(query, ["filter"])
+  const filter = parameters.filter(maxQueryFilter)
+  return parameters.done(filter)
+}
+
 export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> => {
   const parameters = new Parameters(query, [
     "position",

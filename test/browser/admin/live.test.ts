@@ -16,7 +16,9 @@ const using = opener(() => stage, (page, url) => [listPage(page, url)])
 
 /** The stream stands: from here on, nothing is missed. */
 const watching = (page: Page, resource: string) =>
-  page.waitForResponse((answer) => answer.url().endsWith(`/${resource}:watch`) && answer.status() === 200)
+  page.waitForResponse((answer) =>
+    new URL(answer.url()).pathname.endsWith(`/${resource}:watch`) && answer.status() === 200
+  )
 
 interface Order {
   readonly id: string
@@ -107,6 +109,57 @@ describe.skipIf(chromiumPath === null)("a list", () => {
       await stage.call("admin", "DELETE", `/orders/${kept}`, undefined, body["etag"] as string)
       await list.row(0).and(page.locator("[data-deleted]")).waitFor()
       expect(await list.cell(0, 0).innerText()).toBe(kept)
+    })
+  })
+
+  it("marks rows that left its filter where they stand, takes them back, and hears of no others", async () => {
+    await using({}, async (page, list, sent) => {
+      const [first, second] = [await create({ total: "93.11" }), await create({ total: "93.11" })]
+      const other = await create({ total: "5.00" })
+      const open = watching(page, "orders")
+      await list.open("orders", `?columns=id,total&order=id%20desc&filter=${encodeURIComponent("total = 93.11")}`)
+      expect(new URL((await open).url()).searchParams.get("filter")).toBe("total = 93.11")
+      const rows = (): Promise<readonly string[]> => list.texts(0, 2)
+      const before = await rows()
+      expect(before).toEqual([second, first])
+      await change(first, { total: "1.50" })
+      const left = list.row(1).and(page.locator("[data-left]"))
+      await left.waitFor()
+      expect(await left.getAttribute("title")).toBe("This record does not match the filter any more")
+      expect(await list.cell(1, 1).innerText()).toContain("1.50")
+      expect(await rows()).toEqual(before)
+      expect(await axeAgain(page)).toEqual([])
+
+      // One of no concern causes no request: only what comes after it is read again.
+      const asked = sent.length
+      await change(other, { total: "6.00" })
+      await change(first, { total: "93.11" })
+      await list.row(1).and(page.locator("[data-fresh]")).waitFor()
+      expect(await page.locator("[data-left]").count()).toBe(0)
+      expect(sent.slice(asked).filter((each) => each.includes(other))).toEqual([])
+
+      await change(other, { total: "93.11" })
+      await page.getByRole("button", { name: "1 new" }).waitFor()
+      expect(await rows()).toEqual(before)
+      await change(other, { total: "5.00" })
+      await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" })
+      expect(await rows()).toEqual(before)
+    })
+  })
+
+  it("follows all records where the service does not follow its filter, and reads what passes", async () => {
+    await using({ allow: /400/ }, async (page, list, sent) => {
+      const id = await create({ total: "94.22" })
+      const open = watching(page, "orders")
+      const filter = `total = 94.22 AND NOT in(id, ${Array.from({ length: 2_000 }, (_, i) => i + 1_000_000).join(",")})`
+      await list.open("orders", `?columns=id,total&filter=${encodeURIComponent(filter)}`)
+      expect((await open).url()).toMatch(/orders:watch$/)
+      await create({ total: "94.22" })
+      await create({ total: "95.22" })
+      await page.getByRole("button", { name: "1 new" }).waitFor()
+      await change(id, { total: "95.22" })
+      await list.row(0).and(page.locator("[data-left]")).waitFor()
+      expect(sent.filter((each) => each.includes(":watch"))).toHaveLength(2)
     })
   })
 

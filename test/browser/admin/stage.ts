@@ -250,7 +250,7 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
       const underWay = new Set<Request>()
       page.on("request", (request) => {
         sent.push(`${request.method()} ${request.url()} ${request.postData() ?? ""}`)
-        if (!request.url().endsWith(":watch")) underWay.add(request)
+        if (!new URL(request.url()).pathname.endsWith(":watch")) underWay.add(request)
       })
       page.on("requestfinished", (request) => underWay.delete(request))
       page.on("requestfailed", (request) => underWay.delete(request))

@@ -10,7 +10,10 @@ export interface Drawing<Row> {
   /** Rows as two-line cards, for narrow screens. */
   readonly card?: (row: Row) => ReactNode
   readonly editor?: (row: Row, column: Column) => ReactNode
-  readonly marks?: (row: Row) => { readonly deleted?: boolean; readonly saving?: boolean; readonly fresh?: boolean }
+  /** `left`: that the row belongs to the list no more, in words. */
+  readonly marks?: (
+    row: Row
+  ) => { readonly deleted?: boolean; readonly saving?: boolean; readonly fresh?: boolean; readonly left?: string }
   readonly tick?: {
     readonly label: string
     readonly all: ReactNode
@@ -74,6 +77,8 @@ const RowLine = <Row extends object>(
       data-index={index}
       data-deleted={mark.deleted === true ? "" : undefined}
       data-fresh={mark.fresh === true ? "" : undefined}
+      data-left={mark.left === undefined ? undefined : ""}
+      title={mark.left}
       data-drop={drop}
       data-drag={dragged ? "" : undefined}
       draggable={drag === undefined ? undefined : true}

@@ -203,6 +203,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       marks={(record) => ({
         deleted: (view.deleted && record["deleted_at"] != null) || live.marks.get(key(record)) === "gone",
         fresh: live.marks.get(key(record)) === "changed",
+        ...(live.marks.get(key(record)) === "left" ? { left: t.live.left } : {}),
         saving: editing.isSaving(key(record))
       })}
       {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}

@@ -1,6 +1,6 @@
 /**
- * Shows changes by others in a list. Changed rows are read again and marked, deleted ones are struck through, and new ones are counted above the list. No
- * row moves. The list is read again when the user asks for it.
+ * Shows changes by others in a list. It hears of the records that pass the list's filter. Changed rows are read again and marked, also those that left the
+ * filter; deleted ones are struck through, and new ones are counted above the list. No row moves. The list is read again when the user asks for it.
  */
 
 import { ArrowUp } from "lucide-react"
@@ -9,6 +9,7 @@ import { Condition } from "../../client/index.ts"
 import type { GridHandle } from "../grid/grid.tsx"
 import { follow } from "../live/follow.ts"
 import { type LiveMarks, markerOf, type OnMarks } from "../live/marks.ts"
+import { netOf, type Pending } from "../live/net.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
@@ -82,6 +83,43 @@ const readAgain = async (
 
 const unchanged = (before: AnyRecord | undefined, after: AnyRecord): boolean => before?.etag === after.etag
 
+/** Those of the rows that passed the filter before and do not now, as far as that can be said. */
+const outsideOf = async (
+  resource: Resource,
+  query: RowsQuery,
+  seen: ReadonlyMap<string, Pending>
+): Promise<ReadonlySet<string>> => {
+  // Where deleted records are shown, too, one that is deleted stays in the list.
+  const left = [...seen].flatMap(([key, { kind, operation }]) =>
+    kind === "left" && !(query.deleted && operation === "delete") ? [key] : []
+  )
+  const asked = [...seen].flatMap(([key, { kind }]) => kind === null ? [key] : [])
+  const key = searchedBy(resource)
+  if (query.filter === "" || key === null || asked.length === 0) return new Set(left)
+  const passing = await listed(resource, key, asked, query, resource.model.primaryKey)
+  return new Set([...left, ...asked.filter((each) => !passing.has(each))])
+}
+
+/** Shows rows as they are now. `out`: those that pass the filter no more. */
+const putInPlace = (
+  own: Rows,
+  now: ReadonlyMap<string, AnyRecord | null>,
+  out: ReadonlySet<string>,
+  marks: LiveMarks
+) => {
+  const changed: string[] = []
+  const left: string[] = []
+  const gone: string[] = []
+  for (const [key, after] of now) {
+    const same = after !== null && unchanged(own.rowAt(own.indexOf(key)), after)
+    if (after !== null && !same) own.replace(key, after)
+    if (after === null) gone.push(key)
+    else if (out.has(key)) left.push(key)
+    else if (!same || marks.get(key) === "left") changed.push(key)
+  }
+  return { changed, left, gone }
+}
+
 export const LiveList = (props: LiveListProps): ReactNode => {
   const { handle, marks, query, resource, rows } = props
   const { format, t } = useLocale()
@@ -96,7 +134,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
   useEffect(() => {
     setFresh(new Set())
     setOther(false)
-    const pending = new Map<string, string>()
+    const pending = new Map<string, Pending>()
     const timers = new Set<ReturnType<typeof setTimeout>>()
     let missed = false
     let over = false
@@ -106,34 +144,28 @@ export const LiveList = (props: LiveListProps): ReactNode => {
 
     /** Reads visible rows again. Other rows are dropped, and read again when they become visible. */
     const renew = async (
-      keys: readonly string[],
+      kept: ReadonlyArray<readonly [string, Pending]>,
       own: Rows,
       [first, last]: readonly [number, number]
     ): Promise<void> => {
-      const seen = keys.filter((key) => {
+      const seen = new Map(kept.filter(([key]) => {
         const at = own.indexOf(key)
         const near = at >= first - margin && at <= last + margin
         return near || !own.forget(key)
-      })
-      if (seen.length === 0) return
-      const now = await readAgain(resource, seen, query)
+      }))
+      if (seen.size === 0) return
+      const [now, out] = await Promise.all([
+        readAgain(resource, [...seen.keys()], query),
+        outsideOf(resource, query, seen)
+      ])
       if (over) return
-      const changed: string[] = []
-      const gone: string[] = []
-      for (const key of seen) {
-        const after = now.get(key)
-        if (after === undefined) continue
-        if (after === null) gone.push(key)
-        else if (!unchanged(own.rowAt(own.indexOf(key)), after)) {
-          own.replace(key, after)
-          changed.push(key)
-        }
-      }
+      const { changed, gone, left } = putInPlace(own, now, out, latest.current.marks)
       mark(changed, "changed")
+      mark(left, "left")
       mark(gone, "gone")
     }
 
-    /** Counts the records that match the list's filter. */
+    /** Counts the records that match the list's filter, where the service tells of all. */
     const count = async (created: readonly string[], keys: readonly string[]): Promise<void> => {
       if (query.filter === "") {
         if (created.length > 0) setFresh((before) => new Set([...before, ...created]))
@@ -156,7 +188,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
         for (let at = seen[0]; at <= seen[1]; at++) {
           const record = own.rowAt(at)
           const key = record === undefined ? null : keyOf(resource, record)
-          if (key !== null && !pending.has(key)) pending.set(key, "update")
+          if (key !== null && !pending.has(key)) pending.set(key, { kind: null, operation: "update" })
         }
       }
       missed = false
@@ -169,14 +201,18 @@ export const LiveList = (props: LiveListProps): ReactNode => {
       }
       const kept = changed.filter(([key]) => own.indexOf(key) >= 0)
       const others = changed.filter(([key]) => own.indexOf(key) < 0)
-      const removed = changed.flatMap(([key, operation]) => operation === "delete" ? [key] : [])
+      const removed = changed.flatMap(([key, { kind, operation }]) =>
+        kind === "left" || operation === "delete" ? [key] : []
+      )
       setFresh((before) =>
         removed.some((key) => before.has(key)) ? new Set([...before].filter((key) => !removed.includes(key))) : before
       )
-      await renew(kept.map(([key]) => key), own, seen)
-      const arrived = others.filter(([, operation]) => operation !== "delete")
+      await renew(kept, own, seen)
+      const entered = others.flatMap(([key, { kind }]) => kind === "entered" ? [key] : [])
+      if (entered.length > 0) setFresh((before) => new Set([...before, ...entered]))
+      const arrived = others.filter(([, { kind, operation }]) => kind === null && operation !== "delete")
       await count(
-        arrived.flatMap(([key, operation]) => operation === "create" || operation === "undelete" ? [key] : []),
+        arrived.flatMap(([key, { operation }]) => operation === "create" || operation === "undelete" ? [key] : []),
         arrived.map(([key]) => key)
       )
     }
@@ -195,9 +231,14 @@ export const LiveList = (props: LiveListProps): ReactNode => {
       timers.add(timer)
     }
 
-    const end = follow(resource, (event) => {
+    const end = follow(resource, query.filter, (event) => {
       if (event.of === "missed") missed = true
-      else pending.set(event.key, event.operation)
+      else {
+        const { exact, key, kind, operation } = event
+        const net = netOf(pending.get(key), { kind: exact ? kind : null, operation })
+        if (net === null) pending.delete(key)
+        else pending.set(key, net)
+      }
       soon()
     })
     return () => {

@@ -1,7 +1,7 @@
-/** Marks of rows that others changed. A mark of a change goes after a moment; one of a deleted row stays, as the row does. */
+/** Marks of rows that others changed. A mark of a change goes after a moment; one of a row that was deleted or left the filter stays, as the row does. */
 
-/** The change of a visible row. */
-export type LiveMark = "changed" | "gone"
+/** The change of a visible row. `left`: it is there, but passes the list's filter no more. */
+export type LiveMark = "changed" | "left" | "gone"
 export type LiveMarks = ReadonlyMap<string, LiveMark>
 /** Makes new marks from the present ones. */
 export type OnMarks = (make: (before: LiveMarks) => LiveMarks) => void
@@ -14,10 +14,10 @@ export const markerOf =
   (timers: Set<ReturnType<typeof setTimeout>>, onMarks: OnMarks) => (keys: readonly string[], as: LiveMark): void => {
     if (keys.length === 0) return
     onMarks((before) => new Map([...before, ...keys.map((key) => [key, as] as const)]))
-    if (as === "gone") return
+    if (as !== "changed") return
     const timer = setTimeout(() => {
       timers.delete(timer)
-      onMarks((before) => new Map([...before].filter(([key, of]) => of === "gone" || !keys.includes(key))))
+      onMarks((before) => new Map([...before].filter(([key, of]) => of !== "changed" || !keys.includes(key))))
     }, markMs)
     timers.add(timer)
   }

@@ -468,6 +468,7 @@ export const ar: AppMessages = {
   live: {
     fresh: counted("ar", { one: "سجل جديد واحد", two: "سجلان جديدان", few: "# سجلات جديدة", other: "# سجلًا جديدًا" }),
     other: "تغيّرت القائمة",
+    left: "لم يعد هذا السجل يطابق عامل التصفية",
     changed: (fields, who) => `غيّر ${who ?? "شخص آخر"} هذا السجل: ${fields}.`,
     meanwhile: (fields, who) =>
       `غيّر ${who ?? "شخص آخر"} هذا السجل أثناء تحريرك له: ${fields}. يجمع الحفظ بين التغييرين.`,

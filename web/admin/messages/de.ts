@@ -482,6 +482,7 @@ export const de: AppMessages = {
   live: {
     fresh: counted("de", { one: "# neuer Datensatz", other: "# neue Datensätze" }),
     other: "Die Liste hat sich geändert",
+    left: "Dieser Datensatz passt nicht mehr zum Filter",
     changed: (fields, who) => `${who ?? "Jemand"} hat diesen Datensatz geändert: ${fields}.`,
     meanwhile: (fields, who) =>
       `${

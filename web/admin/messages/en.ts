@@ -476,6 +476,8 @@ export const en = {
     /** New records that the list would show. */
     fresh: (_: number, shown: string): string => `${shown} new`,
     other: "The list has changed",
+    /** Of a row that stays where it is. */
+    left: "This record does not match the filter any more",
     /** `fields`: the labels of the changed fields. `who`: their name, where the reader may know it. */
     changed: (fields: string, who: string | null): string => `${who ?? "Somebody"} changed this record: ${fields}.`,
     meanwhile: (fields: string, who: string | null): string =>

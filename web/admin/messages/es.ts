@@ -476,6 +476,7 @@ export const es: AppMessages = {
   live: {
     fresh: counted("es", { one: "# registro nuevo", other: "# registros nuevos" }),
     other: "La lista ha cambiado",
+    left: "Este registro ya no cumple el filtro",
     changed: (fields, who) => `${who ?? "Alguien"} ha cambiado este registro: ${fields}.`,
     meanwhile: (fields, who) =>
       `${

@@ -479,6 +479,7 @@ export const fr: AppMessages = {
   live: {
     fresh: counted("fr", { one: "# nouvelle fiche", other: "# nouvelles fiches" }),
     other: "La liste a changé",
+    left: "Cette fiche ne correspond plus au filtre",
     changed: (fields, who) => `${who ?? "Quelqu’un"} a modifié cette fiche : ${fields}.`,
     meanwhile: (fields, who) =>
       `${who ?? "Quelqu’un"} a modifié cette fiche pendant votre saisie : ${fields}. L’enregistrement réunit les deux.`,

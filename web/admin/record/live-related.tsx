@@ -16,6 +16,8 @@ const collectMs = 300
 
 interface LiveRelatedProps {
   readonly target: Resource
+  /** The filter of the rows. */
+  readonly filter: string
   /** The rows as they are shown. */
   readonly page: AnyPage
   /** Reads the same rows again. */
@@ -42,7 +44,7 @@ const compare = (target: Resource, shown: readonly AnyRecord[], now: readonly An
 }
 
 export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
-  const { onMarks, onPage, target } = props
+  const { filter, onMarks, onPage, target } = props
   const { format, t } = useLocale()
   const [read, setRead] = useState<AnyPage | null>(null)
   const latest = useRef(props)
@@ -66,7 +68,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
       mark(gone, "gone")
       setRead(now)
     }
-    const end = follow(target, () => {
+    const end = follow(target, filter, () => {
       if (waiting) return
       waiting = true
       const timer = setTimeout(() => {
@@ -81,7 +83,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
       ending.abort()
       for (const timer of timers) clearTimeout(timer)
     }
-  }, [target])
+  }, [target, filter])
 
   const fresh = read === null ? 0 : compare(target, props.page.items, read.items).fresh
   if (read === null || fresh === 0) return null

@@ -47,7 +47,7 @@ export const LiveRecord = (
       setChanged((known) => [...new Set([...known, ...changedFields(resource, before, after)])])
     }
     const soon = (): void => void (timer ??= setTimeout(() => void look(), collectMs))
-    const end = follow(resource, (news) => {
+    const end = follow(resource, "", (news) => {
       if (news.of === "missed" || news.key === keyText) soon()
     })
     return () => {

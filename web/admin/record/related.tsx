@@ -138,6 +138,7 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
           <Suspense fallback={null}>
             <LiveRelated
               target={target}
+              filter={of.filter}
               page={data}
               read={(signal) => readRelated(of, pageSize, signal)}
               onPage={(page) => queries.setQueryData(relatedKey(of, owner, pageSize), page)}
