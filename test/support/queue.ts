@@ -24,6 +24,8 @@ const speed = 100
 const pollMs = 25
 
 export interface OpenQueue extends QueueHarness {
+  /** Waits until all workers have looked for jobs and done their chores. */
+  readonly looked: () => Promise<void>
   readonly database: TestDatabase
   readonly pool: Pool
   /** What the workers logged, without times. */
@@ -104,6 +106,11 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
+  const looked: OpenQueue["looked"] = async () => {
+    // Between two of them from now on lies a whole round of chores, and more time than between two looks.
+    const begun = new Map([...working].map((rounds) => [rounds, rounds()]))
+    await until(() => [...begun].every(([rounds, before]) => !working.has(rounds) || rounds() >= before + 2))
+  }
   return {
     database,
     pool,
@@ -134,11 +141,10 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
         update jobs.completed set completed_at = completed_at - ${by};
         update jobs.chores set done_at = done_at - ${by};
         commit`)
-      // Between two beginnings from now on lies a whole round of chores, and so much time that every free place was offered a job.
-      const begun = new Map([...working].map((rounds) => [rounds, rounds()]))
-      await until(() => [...begun].every(([rounds, before]) => !working.has(rounds) || rounds() >= before + 2))
+      await looked()
     },
     until,
+    looked,
     now: async () => Date.now(),
     loseWorkers: () =>
       database.execute(
