@@ -120,6 +120,26 @@ const told = async (answers: Parameters<Stranger["answers"]["set"]>[], work: () 
   }
 }
 
+/** Makes timeouts of a page end when `timeIsUp` is called, and not before. */
+const timeByHand = (): void => {
+  const given: Array<readonly [milliseconds: number, end: AbortController]> = []
+  AbortSignal.timeout = (milliseconds) => {
+    const end = new AbortController()
+    given.push([milliseconds, end])
+    return end.signal
+  }
+  Object.assign(globalThis, {
+    endTimeouts: () =>
+      given.splice(0).map(([milliseconds, end]) => {
+        end.abort(new DOMException("Time is up.", "TimeoutError"))
+        return milliseconds
+      })
+  })
+}
+/** Ends all timeouts of a page that has its time by hand, and gives what they were given. */
+const timeIsUp = (): readonly number[] =>
+  (globalThis as unknown as { readonly endTimeouts: () => readonly number[] }).endTimeouts()
+
 describe.skipIf(chromiumPath === null)("the warehouse in the shop", () => {
   it("is read with the person's own token, and drawn under its label beside the shop's own (51, 53)", async () => {
     await using({ role: "admin" }, async (page, sources, sent) => {
@@ -247,7 +267,8 @@ describe.skipIf(chromiumPath === null)("the warehouse in the shop", () => {
 describe.skipIf(chromiumPath === null)("a source that", () => {
   it("hangs lets everything else work, says that it is loading, and after ten seconds why it is not there (56, 57)", async () => {
     await told([["/api/meta", { hangs: true }]], () =>
-      using({ role: "admin" }, async (page, sources) => {
+      using({ role: "admin", fresh: true }, async (page, sources) => {
+        await page.addInitScript(timeByHand)
         await sources.open("/gadgets")
         await sources.loading.waitFor()
         await picture(page, "sources-loading")
@@ -256,6 +277,8 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
         await sources.entry("Warehouse", "Stock").click()
         await listPage(page, stage.url).row(0).waitFor()
         await page.goBack()
+        // All sources have as long, and the warehouse has answered.
+        expect(new Set(await page.evaluate(timeIsUp))).toEqual(new Set([10_000]))
         await sources.notice.getByText("It did not answer within 10 seconds.").waitFor()
         await sources.notice.getByRole("heading", { name: "Stranger cannot be reached" }).waitFor()
         expect(await sources.group("Stranger").getByRole("link").allInnerTexts()).toEqual([
