@@ -322,14 +322,14 @@ describe("jobs under faults", () => {
     const gate = Promise.withResolvers<void>()
     let quick = 0
     let held = 0
-    let stopped: Promise<void> | null = null
+    const stopped = Promise.withResolvers<void>()
     const short = defineJob<"quick" | "held">({
       name: "short",
       concurrency: 2,
       timeout: "1 day",
       run: async (kind) => {
         if (kind === "quick") {
-          if (++quick === 421) stopped = workers.stop()
+          if (++quick === 421) stopped.resolve(workers.stop())
           return
         }
         held++
@@ -375,8 +375,7 @@ describe("jobs under faults", () => {
     await short.enqueueMany(harness.db, Array.from({ length: 2_000 }, () => ({ payload: "quick" as const })))
     workers.wake("short")
     // The first of these that runs after twenty others stops its workers, however late this loop hears that they are enqueued.
-    await harness.until(() => stopped !== null)
-    await stopped
+    await stopped.promise
     expect(await locked()).toBe(0)
     const done = quick
     expect(await counts("short")).toMatchObject({ running: 0, retrying: 0, failed: 0, completed: done + 40 })
