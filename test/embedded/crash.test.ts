@@ -21,8 +21,11 @@ import {
   until
 } from "./support.ts"
 
-/** Enough for a client, or a supervisor that passes it on, that stands still for a while. The last release waits for what is left of it. */
-const patient = { ...quick, linger: 8_000 }
+/** Enough for a client, or a supervisor that passes it on, that stands still for a while. */
+const patient = { ...quick, linger: 20_000 }
+
+/** The last release would wait for what is left of the linger time. A supervisor that is to end waits for its clients only. */
+const hurry = (base: string): void => kill(running(base).supervisor, "SIGTERM")
 
 describe("when the supervisor is killed", () => {
   it("the server and its connections live on, and the client gets a new supervisor", async () => {
@@ -62,6 +65,7 @@ describe("when the supervisor is killed", () => {
     expect(running(base).postmaster).toBe(before.postmaster)
     const url = clients[0]?.answer.url ?? ""
     for (const [index, client] of clients.entries()) {
+      if (index === clients.length - 1) hurry(base)
       expect(await sql(url, "select 1 as one")).toEqual([{ one: 1 }])
       expect(await client.ask("release")).toBe("released")
       // A client that was passed from one new supervisor to another may leave with its linger time.
@@ -84,6 +88,7 @@ describe("when the supervisor is killed", () => {
     await until(async () => await late.ask("reattached") !== "0", "the second client to attach again")
     expect(await left).toBe("released")
     expect(running(base).postmaster).toBe(before.postmaster)
+    hurry(base)
     expect(await late.ask("release")).toBe("released")
     expect(isRunning(before.postmaster)).toBe(false)
   })

@@ -268,8 +268,8 @@ describe("a store that takes connections and says nothing", () => {
       endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       accessKeyId: "key",
       secretAccessKey: "secret",
-      silenceMs: 1_500,
-      waitMs: 500
+      silenceMs: 600,
+      waitMs: 200
     })
   })
   afterAll(() => void server.close())

@@ -137,12 +137,12 @@ describe("a lease", () => {
 
   it("of a job that blocks its event loop is renewed by a thread: no other worker begins it", async () => {
     await held.enqueue(harness.db, "blocks", { group: "g" })
-    const { tells } = startWorker(9_000)
+    const { tells } = startWorker(6_000)
     await tells("began blocks 1")
     // Nobody frees jobs yet, so it does not matter how late the thread begins.
     await harness.until(async () =>
       await one(
-        "select (locked_at + interval '4 hours' > updated_at + interval '18.5 seconds')::text from jobs._private_jobs where locked_at is not null"
+        "select (locked_at + interval '4 hours' > updated_at + interval '12.3 seconds')::text from jobs._private_jobs where locked_at is not null"
       ) === "true"
     )
     const began = await startHere(600_000)

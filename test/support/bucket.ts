@@ -78,6 +78,8 @@ osd pool default pg autoscale mode = off
 osd crush chooseleaf type = 0
 mon allow pool size one = true
 mon max pg per osd = 2000
+paxos propose interval = 0.05
+paxos min wait = 0.01
 mon data avail warn = 2
 mon data avail crit = 1
 [mon]

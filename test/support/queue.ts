@@ -6,6 +6,7 @@
 import { Pool } from "pg"
 import type { PoolClient } from "pg"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import type { Connections } from "../../adapters/queue/connection.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import type { EngineOptions } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
@@ -19,7 +20,12 @@ import type { TestDatabase } from "./postgres.ts"
 /** How much faster tries are timed. */
 const speed = 100
 
+/** How often workers look for jobs; chores are done about as often. */
+const pollMs = 25
+
 export interface OpenQueue extends QueueHarness {
+  /** Waits until all workers have looked for jobs and done their chores. */
+  readonly looked: () => Promise<void>
   readonly database: TestDatabase
   readonly pool: Pool
   /** What the workers logged, without times. */
@@ -34,6 +40,26 @@ const on = (client: Pick<PoolClient, "query"> | Pool): JobDatabase => ({
   query: (sql, params = []) => client.query(sql, [...params])
 })
 
+/** A pool on which the rounds of chores are counted. Each round asks once whether those of the day are due. */
+const counting = (pool: Connections): { readonly pool: Connections; readonly rounds: () => number } => {
+  let rounds = 0
+  return {
+    rounds: () => rounds,
+    pool: {
+      connect: async () => {
+        const connection = await pool.connect()
+        return {
+          query: (text, values) => {
+            if (text.includes("._claim(") && values?.[0] === "day") rounds++
+            return connection.query(text, values)
+          },
+          release: (failure) => connection.release(failure)
+        }
+      }
+    }
+  }
+}
+
 export const openQueue = async (pooler: string | null = null): Promise<OpenQueue> => {
   const database = await openDatabase(queueStatements())
   const between = pooler === null ? null : await openPooler(pooler, database)
@@ -43,14 +69,15 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
   const log: Array<{ level: string; event: string }> = []
   const wakes = new Set<(name: string) => void>()
   const queue = makeQueue(pool as never, (name) => wakes.forEach((wake) => wake(name)))
+  const working = new Set<() => number>()
   const startWith: OpenQueue["startWith"] = async (options) => {
+    const counted = counting(options.pool ?? pool as never)
     const workers = await startEngine({
-      pool: pool as never,
       queue,
       log: (level, event, fields) => void log.push({ level, event, ...fields }),
-      pollMs: 100,
+      pollMs,
       graceMs: 30_000 / speed,
-      choreMs: 200,
+      choreMs: 4 * pollMs,
       timers: {
         now: () => performance.now() * speed,
         after: (milliseconds, call) => {
@@ -58,16 +85,31 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
           return () => clearTimeout(timer)
         }
       },
-      ...options
+      ...options,
+      pool: counted.pool
     })
     wakes.add(workers.wake)
+    working.add(counted.rounds)
     return {
       ...workers,
       stop: () => {
         wakes.delete(workers.wake)
+        working.delete(counted.rounds)
         return workers.stop()
       }
     }
+  }
+  const until: OpenQueue["until"] = async (holds) => {
+    const end = performance.now() + 60_000
+    while (!await holds()) {
+      if (performance.now() > end) throw new Error("It did not come to that within 60 seconds.")
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  const looked: OpenQueue["looked"] = async () => {
+    // Between two of them from now on lies a whole round of chores, and more time than between two looks.
+    const begun = new Map([...working].map((rounds) => [rounds, rounds()]))
+    await until(() => [...begun].every(([rounds, before]) => !working.has(rounds) || rounds() >= before + 2))
   }
   return {
     database,
@@ -99,15 +141,10 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
         update jobs.completed set completed_at = completed_at - ${by};
         update jobs.chores set done_at = done_at - ${by};
         commit`)
-      await new Promise((resolve) => setTimeout(resolve, 250))
+      await looked()
     },
-    until: async (holds) => {
-      const end = performance.now() + 60_000
-      while (!await holds()) {
-        if (performance.now() > end) throw new Error("It did not come to that within 60 seconds.")
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
-    },
+    until,
+    looked,
     now: async () => Date.now(),
     loseWorkers: () =>
       database.execute(

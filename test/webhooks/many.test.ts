@@ -1,10 +1,12 @@
-// A table with 1,000 subscriptions: every one of them is delivered to, those that ask for little cost little, and others are not held up.
+// A table with many subscriptions: every one of them is delivered to, those that ask for little cost little, and others are not held up.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import { defineConfig, defineResource, defineRoles, f, webhooks } from "../../composition/index.ts"
+import { deep } from "../support/depth.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
 import type { EventService, TestReceiver } from "../support/events.ts"
 
-const many = 1_000
+/** A thousand in a deep run. In a quick one more than the changes that dispatch takes at once, and than the tries that it begins at once. */
+const many = deep ? 1_000 : 300
 
 let service: EventService
 let receiver: TestReceiver
@@ -62,7 +64,7 @@ it("delivers each change to the one whose filter it passes", async () => {
   expect(receiver.received).toHaveLength(many)
 })
 
-it("tells one of a change within a second, with 999 others that it does not concern", async () => {
+it(`tells one of a change within a second, with ${many - 1} others that it does not concern`, async () => {
   const waits: number[] = []
   for (let i = 0; i < 15; i++) {
     const before = receiver.received.length
@@ -77,7 +79,7 @@ it("tells one of a change within a second, with 999 others that it does not conc
     waits.push(performance.now() - start)
   }
   expect(receiver.received.every(({ headers }) => headers["x-sub"] === "7")).toBe(true)
-  // The time of 1,000 filters is a small part of it; the rest is for a busy machine.
+  // The time of all filters is a small part of it; the rest is for a busy machine.
   expect(waits.toSorted((a, b) => a - b)[7]).toBeLessThan(1_000)
 })
 

@@ -49,14 +49,18 @@ const watch = async (
   return heard
 }
 
-const insert = (id: number, tenant = 1) =>
-  service.database.execute(`insert into orders (id, tenant_id) values (${id}, ${tenant})`)
+/** Changes by SQL are looked for now and then, or when somebody says so. */
+const change = async (sql: string) => {
+  await service.database.execute(sql)
+  service.changed()
+}
+const insert = (id: number, tenant = 1) => change(`insert into orders (id, tenant_id) values (${id}, ${tenant})`)
 
 describe(":watch", () => {
   it("tells of changes by key, operation and sequence, and of nothing in them", async () => {
     const heard = await watch(ann)
     await insert(1)
-    await service.database.execute("update orders set note = 'hush' where id = 1; delete from orders where id = 1")
+    await change("update orders set note = 'hush' where id = 1; delete from orders where id = 1")
     await service.until(() => heard.events.length === 3, "three changes")
     expect(heard.events.map(({ data, event }) => [event, data["key"], data["operation"], data["kind"]])).toEqual([
       ["change", "1", "create", "entered"],

@@ -120,6 +120,26 @@ const told = async (answers: Parameters<Stranger["answers"]["set"]>[], work: () 
   }
 }
 
+/** Makes timeouts of a page end when `timeIsUp` is called, and not before. */
+const timeByHand = (): void => {
+  const given: Array<readonly [milliseconds: number, end: AbortController]> = []
+  AbortSignal.timeout = (milliseconds) => {
+    const end = new AbortController()
+    given.push([milliseconds, end])
+    return end.signal
+  }
+  Object.assign(globalThis, {
+    endTimeouts: () =>
+      given.splice(0).map(([milliseconds, end]) => {
+        end.abort(new DOMException("Time is up.", "TimeoutError"))
+        return milliseconds
+      })
+  })
+}
+/** Ends all timeouts of a page that has its time by hand, and gives what they were given. */
+const timeIsUp = (): readonly number[] =>
+  (globalThis as unknown as { readonly endTimeouts: () => readonly number[] }).endTimeouts()
+
 describe.skipIf(chromiumPath === null)("the warehouse in the shop", () => {
   it("is read with the person's own token, and drawn under its label beside the shop's own (51, 53)", async () => {
     await using({ role: "admin" }, async (page, sources, sent) => {
@@ -247,7 +267,8 @@ describe.skipIf(chromiumPath === null)("the warehouse in the shop", () => {
 describe.skipIf(chromiumPath === null)("a source that", () => {
   it("hangs lets everything else work, says that it is loading, and after ten seconds why it is not there (56, 57)", async () => {
     await told([["/api/meta", { hangs: true }]], () =>
-      using({ role: "admin" }, async (page, sources) => {
+      using({ role: "admin", fresh: true }, async (page, sources) => {
+        await page.addInitScript(timeByHand)
         await sources.open("/gadgets")
         await sources.loading.waitFor()
         await picture(page, "sources-loading")
@@ -256,6 +277,8 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
         await sources.entry("Warehouse", "Stock").click()
         await listPage(page, stage.url).row(0).waitFor()
         await page.goBack()
+        // All sources have as long, and the warehouse has answered.
+        expect(new Set(await page.evaluate(timeIsUp))).toEqual(new Set([10_000]))
         await sources.notice.getByText("It did not answer within 10 seconds.").waitFor()
         await sources.notice.getByRole("heading", { name: "Stranger cannot be reached" }).waitFor()
         expect(await sources.group("Stranger").getByRole("link").allInnerTexts()).toEqual([
@@ -323,11 +346,12 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
 
   it("fails after it answered keeps what was read; a failing call shows its error where it was made (58)", async () => {
     await told([], () =>
-      using({ role: "admin", allow: /503/ }, async (page, sources) => {
+      using({ role: "admin", allow: /503/, fresh: true }, async (page, sources) => {
+        await page.clock.install()
         await sources.open("/orders")
         await sources.entry("Stranger", "gadgets").waitFor()
         stranger.answers.set("/api/", { status: 503, body: { status: 503, title: "Away", detail: "Back at noon." } })
-        await page.waitForTimeout(5_200)
+        await page.clock.fastForward(5_200)
         const before = stranger.got.length
         await sources.focus()
         await expect.poll(() => stranger.got.length).toBeGreaterThan(before)
@@ -348,15 +372,23 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
         ["/api/v1/gadgets", () => ({ body: rows, headers: { "x-meta-version": String(++count) } })]
       ],
       () =>
-        using({ role: "admin" }, async (page, sources) => {
+        using({ role: "admin", fresh: true }, async (page, sources) => {
+          await page.clock.install()
           await sources.open("/gadgets")
           await sources.entry("Stranger", "gadgets").waitFor()
-          const reads = () => stranger.got.flatMap(({ at, path }) => path === "/api/meta" ? [at] : [])
-          await expect.poll(() => reads().length).toBe(2)
-          await page.waitForTimeout(3_000)
-          // Each answer names a new version, and between two reads are five seconds all the same.
-          const times = reads()
-          for (const [at, time] of times.slice(1).entries()) expect(time - times[at]!).toBeGreaterThanOrEqual(5_000)
+          const reads = () => stranger.got.filter(({ path }) => path === "/api/meta").length
+          await expect.poll(() => stranger.got.some(({ path }) => path.startsWith("/api/v1/gadgets"))).toBe(true)
+          // From here on the clock of the page goes only as far as it is told.
+          await page.clock.pauseAt(Date.now() + 600_000)
+          const untilNext = async () => {
+            let waited = 0
+            for (const before = reads(); reads() === before; waited += 250) await page.clock.runFor(250)
+            return waited
+          }
+          // One may have been due, or on its way.
+          await untilNext()
+          // Each answer names a new version, and between two reads are five seconds all the same, give or take a step of the clock.
+          expect(await untilNext()).toBeGreaterThanOrEqual(4_500)
         })
     )
   })
