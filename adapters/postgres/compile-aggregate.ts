@@ -6,6 +6,7 @@
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { facetField } from "../../core/domain/model/model.ts"
 import type {
   AggregatePlan,
   FacetsPlan,
@@ -88,7 +89,7 @@ const questionOf = (plan: AggregatePlan): string => {
 export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
   switch (plan.of) {
     case "facets":
-      return [plan.field]
+      return [facetField(plan.field)]
     case "groups":
       return plan.question.columns
     case "series":
@@ -105,10 +106,16 @@ const asTimestamp = (field: Field): Field => field.kind === "timestamp" ? field 
 
 const facets = (plan: FacetsPlan, writer: Writer): string => {
   const { limit, measure = { of: "count" } } = plan
-  const column = columnOf("t", plan.field)
+  // A row counts once for an element that it has twice, and an element that is null is none.
+  const [column, elements] = plan.field.kind === "list"
+    ? [
+      "u.e",
+      ` cross join lateral (select distinct e from unnest(${columnOf("t", plan.field)}) x(e) where e is not null) u`
+    ]
+    : [columnOf("t", plan.field), ""]
   const value = measure.of === "count" ? null : measureSql(measure)
   return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
-    ` from ${tableOf(plan.model)} t${whereSql(plan.where, writer)} group by ${column}` +
+    ` from ${tableOf(plan.model)} t${elements}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
 }
 

@@ -20,7 +20,7 @@ import { jsonFromCell } from "../value/cell.ts"
 import { granularities } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row, Shape } from "../value/kind.ts"
-import { aggregateField, checkTimeZone, facetable, histogrammable, timed } from "./aggregate.ts"
+import { aggregateField, checkTimeZone, groupable, histogrammable, timed } from "./aggregate.ts"
 import type { GroupKey, GroupMeasure, GroupsQuestion, Measure } from "./plan.ts"
 import type { GroupsRequest } from "./request.ts"
 
@@ -36,7 +36,7 @@ const comparable = (field: Field): string | null =>
     : `The field "${field.name}" is neither a number nor a time.`
 
 const countable = (field: Field): string | null =>
-  facetable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
+  groupable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
 
 /** The measures with a field, and which fields each of them takes. */
 export const measurable: { readonly [of in MeasureName]: (field: Field) => string | null } = {
@@ -65,7 +65,7 @@ const isCurrency = ({ fields, model }: RestrictedModel, field: Field): boolean =
 
 /** Whether rows may be grouped by the values of a field. */
 export const isGroupable = (restricted: RestrictedModel, field: Field): boolean =>
-  (field.filterable && facetable(field) === null) || isCurrency(restricted, field)
+  (field.filterable && groupable(field) === null) || isCurrency(restricted, field)
 
 const readKey = (restricted: RestrictedModel, text: string): Result.Result<GroupKey, Problem> => {
   const { argument, name } = calledOf(text)
@@ -73,7 +73,7 @@ const readKey = (restricted: RestrictedModel, text: string): Result.Result<Group
     const named = restricted.byName.get(argument)
     const field = named !== undefined && isCurrency(restricted, named)
       ? Result.succeed(named)
-      : aggregateField(restricted, "group_by", argument, facetable)
+      : aggregateField(restricted, "group_by", argument, groupable)
     return Result.map(field, (field) => ({ field, granularity: null }))
   }
   return isGranularity(name)
