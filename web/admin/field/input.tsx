@@ -17,10 +17,13 @@ import { enumText } from "./text.ts"
 const loadRelation = () => import("./relation.tsx")
 const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
 
+const loadArray = () => import("./array.tsx")
+const ArrayInput = lazy(() => loadArray().then(({ ArrayInput }) => ({ default: ArrayInput })))
+
 const PluginInput = lazy(() => import("./plugin.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
 
 /** Loads the input of relations in advance, so that it opens at once, also without a connection. */
-export const prepareInputs = (): void => void loadRelation().catch(() => undefined)
+export const prepareInputs = (): void => void Promise.all([loadRelation(), loadArray()]).catch(() => undefined)
 
 interface InnerProps extends InputProps {
   readonly t: ReturnType<typeof useMessages>
@@ -167,6 +170,13 @@ const Plain = (props: InputProps): ReactNode => {
   const { field } = props
   if (field.kind === "file") return <FileInput {...props} />
   if (field.kind === "files") return <FilesInput {...props} />
+  if (field.kind === "array") {
+    return (
+      <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
+        <ArrayInput {...props} Element={Plain} />
+      </Suspense>
+    )
+  }
   if (field.relation !== undefined) {
     return (
       <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
