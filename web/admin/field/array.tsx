@@ -50,9 +50,10 @@ const useList = (props: Inner) => {
   const begun = useRef(beginning(props))
   const [list, setList] = useState(begun.current.list)
   const [pending, setPending] = useState<Pending>(nothing)
-  // Another input stands for another value from outside.
+  // Another input, where a text that is no value has to go.
   const [round, setRound] = useState(0)
   const told = useRef(value)
+  const stored = useRef(held)
   const tell = (next: readonly unknown[], typing: Pending = nothing): void => {
     setList(next)
     setPending(typing)
@@ -74,14 +75,18 @@ const useList = (props: Inner) => {
     if (text !== undefined) type(parseText(elementOf(field), text, t))
   })
   useEffect(() => begin(), [])
-  useEffect(() => {
-    // A value from outside (undo, a merge, another version) replaces the list. One that was made here does not.
-    if (told.current === value) return
+  const replace = useEffectEvent(() => {
+    // A value from outside (undo, a merge, another version) replaces the list. One that was made here does not, nor the record's own if it is the same.
+    const made = told.current === value ||
+      (stored.current === held && JSON.stringify(told.current) === JSON.stringify(value))
     told.current = value
+    stored.current = held
+    if (made) return
     setList(elementsOf(value))
     setPending(nothing)
-    setRound((before) => before + 1)
-  }, [value])
+    if (pending.problem !== null) setRound((before) => before + 1)
+  })
+  useEffect(() => replace(), [value])
   return { list, pending, round, tell, type, typed: round === 0 ? begun.current.text : undefined }
 }
 

@@ -3,7 +3,7 @@
  * nothing and does not know where it is used.
  */
 
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { plain, short } from "../model/plain.ts"
@@ -99,7 +99,8 @@ const Line = (props: InnerProps): ReactNode => {
   const [text, setText] = useState(() => typed ?? editText(field, value))
   const shown = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  useEffect(() => {
+  // At once: a letter that is typed next belongs to the new text.
+  useLayoutEffect(() => {
     // A value from outside (undo, a merge, another version) replaces the text. A value that was typed here does not.
     if (Object.is(shown.current, value)) return
     shown.current = value

@@ -7,7 +7,7 @@ import type { MetaField } from "../../client/index.ts"
 import type { Messages } from "../messages/locale.tsx"
 
 /** The texts of problems: those of the app, or those of the public form. */
-interface ParseMessages {
+export interface ParseMessages {
   readonly field: Pick<
     Messages["field"],
     | "required"
