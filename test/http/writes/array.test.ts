@@ -1,9 +1,12 @@
 /** Arrays over HTTP, on both backends: exact values in and out, elements refused by their place, filters, facets, files of tables. */
 
 import { expect, it } from "vitest"
+import { compileOrThrow } from "../../../composition/create-admin.ts"
+import { historyMigrations } from "../../../composition/migrations.ts"
 import { where } from "../../../core/domain/access/where.ts"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f, relation } from "../../../core/domain/declare/field.ts"
+import { history } from "../../../core/domain/declare/history.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../../core/domain/declare/roles.ts"
 import { at } from "../../support/answer.ts"
@@ -50,11 +53,14 @@ const groups = defineResource("groups", {
   access: { read: ({ caller }) => caller.roles.includes("admin") || where`members:caller.id` }
 })
 
+const config = defineConfig({
+  resources: [things, groups],
+  roles: defineRoles({ admin: ["*"], clerk: ["things.*", "groups.*"] }),
+  extends: [history({ resources: ["things"] })]
+})
+
 const fixture = (): Fixture => ({
-  config: defineConfig({
-    resources: [things, groups],
-    roles: defineRoles({ admin: ["*"], clerk: ["things.*", "groups.*"] })
-  }),
+  config,
   schema: `
     create type level as enum ('low', 'high');
     create domain code as char(3);
@@ -64,6 +70,7 @@ const fixture = (): Fixture => ({
       prices numeric(8, 2)[], loose numeric[], ratios float8[], flags boolean[], times timestamptz[], walls timestamp[], days date[], keys uuid[],
       currencies code[], countries text[], zq_marks text[]
     );
+    ${historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")}
   `,
   rows: {}
 })
@@ -280,6 +287,46 @@ const suite = (use: () => TestService): void => {
     }
     const many = `in(mid, ${Array.from({ length: 1_000 }, (_, i) => i).join(",")})`
     expect((await use().get(admin, at("things", { filter: many }))).status).toBe(200)
+  })
+
+  it("keeps versions, and restores one", async () => {
+    const made = await thing(use(), whole)
+    const changed = await patch(use(), admin, made.path, { texts: ["x"], times: null, prices: [] })
+    const versions = await use().get(
+      admin,
+      at("things_history", { filter: `id = ${made.id}`, order_by: "history_id" })
+    )
+    const [first, second] = versions.json["items"] as unknown as readonly [{ history_id: string }, object]
+    expect(first).toMatchObject(whole)
+    expect(second).toMatchObject({ texts: ["x"], times: null, prices: [] })
+    const restored = await use().call(admin, "POST", `${made.path}:restore`, {
+      body: { version: first.history_id },
+      headers: { "if-match": changed.headers.get("etag")! }
+    })
+    expect(restored.json).toMatchObject(whole)
+  })
+
+  it("is a file's cell as JSON, and a member of its lines", async () => {
+    const { id } = await thing(use(), { ...whole, mid: null })
+    const query = { filter: `id = ${id}`, fields: "id,texts,big,mid,times" }
+    const csv = await use().get(admin, at("things:export", query))
+    expect(csv.text.split("\r\n")[1]).toBe(
+      [
+        id,
+        "\"[\"\"a,b\"\",\"\"{}\"\",\"\"NULL\"\",\"\"\\\"\"\\\\ü\"\",\"\"\"\"]\"",
+        "\"[\"\"9007199254740993\"\",\"\"-9223372036854775808\"\"]\"",
+        "",
+        "\"[\"\"2026-01-31T09:30:00.123456Z\"\",\"\"0001-01-01T00:00:00Z\"\"]\""
+      ].join(",")
+    )
+    const lines = await use().get(admin, at("things:export", { ...query, format: "ndjson" }))
+    expect(JSON.parse(lines.text)).toEqual({
+      id: Number(id),
+      texts: whole.texts,
+      big: whole.big,
+      mid: null,
+      times: whole.times
+    })
   })
 
   it("takes part in batches and repeats", async () => {
