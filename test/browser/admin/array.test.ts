@@ -145,6 +145,13 @@ describe.skipIf(chromiumPath === null)("lists of values", () => {
         "tall"
       ])
       await expect.poll(() => list.cell(2, 1).locator("bdi").allTextContents()).toEqual(["old", "red", "tall"])
+      // A letter begins an element beside those that are there.
+      await list.cell(0, 1).click()
+      await page.keyboard.press("q")
+      await page.getByRole("textbox", { name: "Add to Tags" }).waitFor()
+      await page.keyboard.type("uiet")
+      await page.keyboard.press("Tab")
+      await expect.poll(async () => (await stored("1") as { readonly tags: unknown }).tags).toEqual(["new", "quiet"])
       // Escape takes all of it back.
       await list.cell(2, 1).click()
       await page.keyboard.press("e")
