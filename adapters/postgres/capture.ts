@@ -122,7 +122,8 @@ export const noteText = (note: ChangeNote): string => {
 
 /** Settings that the texts of these columns depend on. Each setting makes the function slower, so only these are set. */
 const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
-  const has = (...kinds: ReadonlyArray<Field["kind"]>): boolean => columns.some(({ kind }) => kinds.includes(kind))
+  const has = (...kinds: ReadonlyArray<Field["kind"]>): boolean =>
+    columns.some((field) => kinds.includes(field.kind === "list" ? field.of.kind : field.kind))
   return [
     ...(has("timestamp") ? ["set timezone = 'UTC'"] : []),
     ...(has("timestamp", "date") ? ["set datestyle = 'ISO, MDY'"] : []),

@@ -6,6 +6,7 @@
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree, Way } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { facetField } from "../../core/domain/model/model.ts"
 import type {
   AggregatePlan,
   FacetsPlan,
@@ -93,7 +94,7 @@ const questionOf = (plan: AggregatePlan): string => {
 export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
   switch (plan.of) {
     case "facets":
-      return [plan.field]
+      return [facetField(plan.field)]
     case "groups":
       return plan.question.columns
     case "series":
@@ -142,10 +143,14 @@ const joinsOf = (paths: ReadonlyArray<readonly Way[]>, writer: Writer): Joins =>
 const facets = (plan: FacetsPlan, writer: Writer): string => {
   const { limit, measure = { of: "count" } } = plan
   const joins = joinsOf(pathsOf(plan), writer)
-  const column = columnOf(joins.aliasOf(plan.ways ?? []), plan.field)
+  const values = columnOf(joins.aliasOf(plan.ways ?? []), plan.field)
+  // A row counts once for an element that it has twice, and an element that is null is none.
+  const [column, elements] = plan.field.kind === "list"
+    ? ["u.e", ` cross join lateral (select distinct e from unnest(${values}) x(e) where e is not null) u`]
+    : [values, ""]
   const value = measure.of === "count" ? null : measureSql(measure)
   return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
-    ` from ${tableOf(plan.model)} t${joins.sql}${whereSql(plan.where, writer)} group by ${column}` +
+    ` from ${tableOf(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
 }
 

@@ -7,7 +7,8 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
+import { elementField } from "../../core/domain/model/model.ts"
 import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
 
 /** A column of the table that `alias` names. */
@@ -36,6 +37,10 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return comparison(tree.field, tree.is, tree.value, alias, writer)
     case "in":
       return membership(tree.field, tree.values, alias, writer)
+    case "has":
+      return elementSql(tree.field, tree.values, alias, writer)
+    case "length":
+      return `cardinality(${columnOf(alias, tree.field)}) ${tree.is} ${tree.number}`
     case "match":
       writer.stable = false
       return `${textOf(alias, tree.field)} like ${writer.constant(tree.parts.map(escaped).join("%"))}`
@@ -176,6 +181,26 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   const rest = values.filter((value) => !isPadded(field, value))
   const tests = `${column} = ${any(padded)} and ${keepsBlanks(column)}`
   return rest.length === 0 ? `(${tests})` : `(${column} = ${any(rest)} or (${tests}))`
+}
+
+/**
+ * A list with one of the values: by the operators that a GIN index serves, which `= any(column)` is not. The operators are those of the server: the
+ * extension `intarray` has its own for integers, and they fail on nulls.
+ */
+const elementSql = (field: FieldOf<"list">, values: readonly Operand[], alias: string, writer: Writer): string => {
+  if (values.length === 0) return "false"
+  writer.stable = false
+  const of = elementField(field)
+  const column = columnOf(alias, field)
+  const among = (operands: readonly Operand[]): string =>
+    `${column} operator(pg_catalog.${operands.length === 1 ? "@>" : "&&"}) ${
+      writer.add({ of: "operands", operands, field: of })
+    }`
+  const padded = values.filter((value) => isPadded(of, value))
+  if (padded.length === 0) return among(values)
+  const rest = values.filter((value) => !isPadded(of, value))
+  const tests = `${among(padded)} and ${keepsBlanks(`${column}[1]`)}`
+  return rest.length === 0 ? `(${tests})` : `(${among(rest)} or (${tests}))`
 }
 
 /**

@@ -27,6 +27,21 @@ const serverSql = `select json_build_object(
   'readOnly', current_setting('transaction_read_only') = 'on'
 )::text from pg_database d where d.datname = current_database()`
 
+// The elements of an array may be of a domain, with domains below it. A modifier of the array is one of its elements.
+const elementSql = `case when b.typelem <> 0 and b.typlen = -1 and b.typcategory = 'A' then (
+      with recursive y(type, mod, i) as (
+        select b.typelem, m.mod, 0
+        union all select o.typbasetype, o.typtypmod, y.i + 1 from y join pg_type o on o.oid = y.type and o.typtype = 'd')
+      select json_build_object(
+        'base', e.typname,
+        'domain', case when y.i > 0 then (select o.typname from pg_type o where o.oid = b.typelem) end,
+        'maxLength', case when e.typname in ('bpchar', 'varchar') and y.mod >= 4 then y.mod - 4 end,
+        'precision', case when e.typname = 'numeric' and y.mod >= 4 then ((y.mod - 4) >> 16) & 65535 end,
+        'scale', case when e.typname = 'numeric' and y.mod >= 4 then (((y.mod - 4) & 2047) # 1024) - 1024 end,
+        'fraction', case when e.typname in ('timestamp', 'timestamptz') and y.mod >= 0 then y.mod end,
+        'values', case when e.typtype = 'e' then (select json_agg(v.enumlabel order by v.enumsortorder) from pg_enum v where v.enumtypid = e.oid) end)
+      from y join pg_type e on e.oid = y.type order by y.i desc limit 1) end`
+
 // A domain may build on others, so its base type, bounds and `not null` may come from several steps down. A column may be `not null` in the
 // catalogue while older rows still hold nulls: such a constraint is not valid yet (PostgreSQL 18).
 const columnsSql = `coalesce((select json_agg(json_build_object(
@@ -47,6 +62,7 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
     'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
     'fraction', case when b.typname in ('timestamp', 'timestamptz') and m.mod >= 0 then m.mod end,
     'values', case when b.typtype = 'e' then (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = b.oid) end,
+    'element', ${elementSql},
     'collation', case when a.attcollation <> t.typcollation then (select l.collname from pg_collation l where l.oid = a.attcollation) end,
     'comment', col_description(c.oid, a.attnum),
     'privileges', json_build_object(

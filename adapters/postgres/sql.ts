@@ -174,7 +174,7 @@ const valueOf = (source: Source, values: Values): Cell => {
       return values.given[source.index] ?? null
     case "given list": {
       const cell = values.given[source.index] ?? null
-      return cell === null ? null : literalOf(elementsOf(cell))
+      return cell === null ? null : listLiteral(cell)
     }
     case "offset":
       return String(values.offset)
@@ -191,16 +191,20 @@ const actorOf = (caller: Bindings["caller"]): string => {
   return text
 }
 
-/** A list's cell as an array literal. Arrays in arrays, which no body gives, come from the database and return to a history. */
+/** A list's cell as an array literal. */
+export const listLiteral = (cell: string): string => literalOf(elementsOf(cell))
+
+/** Arrays in arrays, which no body gives, come from the database and return to a history. */
 const literalOf = (elements: readonly Json[]): string =>
   `{${
-    elements.map((element) =>
-      Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element as Cell)
-    ).join(",")
+    elements.map((element) => Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element))
+      .join(",")
   }}`
 
-const elementLiteral = (cell: Cell): string =>
-  cell === null ? "NULL" : `"${cell.replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
+const elementLiteral = (cell: Json): string =>
+  cell === null
+    ? "NULL"
+    : `"${(typeof cell === "string" ? cell : JSON.stringify(cell)).replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
 
 /** PostgreSQL's array input syntax. */
 export const arrayLiteral = (cells: readonly Cell[]): string => {

@@ -39,6 +39,12 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
     )
   )
 
+/** Whether an inverted index holds the elements of this column. */
+const hasElements = (table: TableFacts, model: Model, column: string): boolean =>
+  table.indexes.some((index) =>
+    index.method === "gin" && serves(index, model) && index.columns.some(({ name }) => name === column)
+  )
+
 /** The fields that a condition looks at. */
 const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
   const found = new Set<Field>()
@@ -129,14 +135,24 @@ export const checkIndexes = (
     say("index", tenant, "No index leads with the tenant column, and every statement asks for one tenant.", [index([])])
   }
   const done = new Set<string>(tenant === null ? [] : [tenant.column])
-  for (const field of rowFilterFields(model, compiled)) {
-    if (done.has(field.column) || isLed(table, model, field.column)) continue
+  const filtering = rowFilterFields(model, compiled)
+  for (const field of filtering) {
+    if (field.kind === "list" || done.has(field.column) || isLed(table, model, field.column)) continue
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
   }
   const virtual = new Set(table.columns.filter((column) => column.virtual).map((column) => column.name))
   for (const field of model.fields) {
     const { column } = field
+    if (field.kind === "list") {
+      const asked = field.filterable || filtering.has(field)
+      if (asked && !virtual.has(column) && !hasElements(table, model, column)) {
+        say("index", field, "Rows are filtered by its elements, and no GIN index has them.", [
+          `create index ${concurrently}on ${name} using gin (${quotedName(column)});`
+        ])
+      }
+      continue
+    }
     if (done.has(column) || isLed(table, model, column)) continue
     if (virtual.has(column)) {
       done.add(column)

@@ -5,7 +5,7 @@
 
 import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { renewedColumns } from "../../core/domain/compile/constraint.ts"
-import { declarationOf } from "../../core/domain/compile/facts.ts"
+import { declarationOf, elementColumn } from "../../core/domain/compile/facts.ts"
 import { isView } from "./key.ts"
 import { snakeCase } from "./names.ts"
 
@@ -51,12 +51,14 @@ export const looksLikeFile = (column: ColumnFacts): boolean => isText(column) &&
 export const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => {
   if (!column.privileges.select) return "the database role may not read it"
   if (column.base === "name") return "the type name cuts longer texts off"
-  const declaration = declarationOf(column)
+  const value = elementColumn(column) ?? column
+  const declaration = declarationOf(value)
   // A scale below zero or above the precision, as in numeric(3,-2), is none that a field can have.
-  const oddScale = column.base === "numeric" && column.precision !== null && declaration === "f.decimal()"
-  if (declaration === null || oddScale) return `no kind of field fits ${column.type}`
-  if (column.values?.length === 0) return "its enum type has no values"
-  if (column.values?.includes("") === true) return "its enum type has an empty value"
+  const oddScale = value.base === "numeric" && value.precision !== null && declaration === "f.decimal()"
+  if (declarationOf(column) === null || oddScale) return `no kind of field fits ${column.type}`
+  if (value.values?.length === 0) return "its enum type has no values"
+  if (value.values?.includes("") === true) return "its enum type has an empty value"
+  if (value !== column && key.includes(column.name)) return "a list is no key"
   if (looksSecret(column.name) && !key.includes(column.name)) {
     return "it looks like a secret; declare it yourself if it is none"
   }

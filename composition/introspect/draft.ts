@@ -6,7 +6,7 @@
 import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { boundsOf, checkedValues, filledColumns } from "../../core/domain/compile/constraint.ts"
 import type { Bounds } from "../../core/domain/compile/constraint.ts"
-import { declarationOf, enumText } from "../../core/domain/compile/facts.ts"
+import { declarationOf, elementColumn, enumText } from "../../core/domain/compile/facts.ts"
 import {
   awaitsValue,
   hasDefault,
@@ -332,7 +332,8 @@ const draftField = (
   }
 ): DraftedField => {
   const name = names.get(column.name)!
-  const values = pointer === null ? enumOf(table, column) : null
+  const list = elementColumn(column) !== null
+  const values = pointer === null && !list ? enumOf(table, column) : null
   const inKey = key.includes(column.name)
   const byDatabase = hasDefault(column)
   const json = column.base === "json" || column.base === "jsonb"
@@ -351,10 +352,10 @@ const draftField = (
     ...(column.nullable && !inKey ? ["optional()"] : []),
     ...(known.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
     ...(byDatabase || known.filledBy === "trigger" ? ["dbDefault()"] : []),
-    ...(isUnique(table, column) && !inKey ? ["unique()"] : []),
+    ...(isUnique(table, column) && !inKey && !list ? ["unique()"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
-    ...(!json && !known.softDelete &&
+    ...(!json && !list && !known.softDelete &&
         (known.sortable || (column.base !== "bool" && column.base !== "uuid" && pointer === null))
       ? ["sortable()"]
       : []),

@@ -161,6 +161,9 @@ describe("what introspection makes of unusual tables", () => {
         address email,
         raw bytea,
         tags text[],
+        moods mood[] not null default '{}' unique,
+        sizes numeric(5, -2)[],
+        docs jsonb[],
         password_hash text,
         "accessToken" text,
         "userPassword" text,
@@ -278,9 +281,17 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("address: f.text().optional()")
   })
 
+  it("reads arrays", () => {
+    expect(text).toContain("tags: f.array(f.text()).optional().filterable(),\n")
+    expect(text).toContain(
+      "moods: f.array(f.enum([\"sad\", \"ok\", \"it's fine\"])).dbDefault().filterable(),\n"
+    )
+  })
+
   it("leaves out what has no kind or looks like a secret, and says so", () => {
     expect(text).toContain("// raw is left out: no kind of field fits bytea")
-    expect(text).toContain("// tags is left out: no kind of field fits text[]")
+    expect(text).toContain("// sizes is left out: no kind of field fits numeric(5,-2)[]")
+    expect(text).toContain("// docs is left out: no kind of field fits jsonb[]")
     for (const name of ["password_hash", "accessToken", "userPassword", "remember_token"]) {
       expect(text).toContain(`// ${name} is left out: it looks like a secret`)
     }

@@ -96,6 +96,27 @@ export const faults = [
     tests: ["test/postgres/differential.test.ts"]
   },
   {
+    rule: "a list has one of several values by any of them",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "operands.length === 1 ? \"@>\" : \"&&\"",
+    new: "operands.length === 1 ? \"@>\" : \"@>\"",
+    tests: ["test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "the length of a list counts its nulls",
+    file: "core/domain/filter/evaluate.ts",
+    old: "holds(cellsIn(cell).length - tree.number, tree.is)",
+    new: "holds(cellsIn(cell).filter((each) => each !== null).length - tree.number, tree.is)",
+    tests: ["test/postgres/differential.test.ts", "core/domain/filter/list.test.ts"]
+  },
+  {
+    rule: "nobody asks for elements of a list of files",
+    file: "core/domain/filter/literal.ts",
+    old: "field.kind === \"list\" && field.file === null",
+    new: "field.kind === \"list\"",
+    tests: ["core/domain/filter/list.test.ts"]
+  },
+  {
     rule: "through a relation only the records are asked that the caller sees",
     file: "adapters/postgres/compile-filter.ts",
     old: "  const condition = allOf([rows, item])\n",

@@ -4,8 +4,10 @@ import * as Result from "effect/Result"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
+import { elementField } from "../../core/domain/model/model.ts"
 import { cellFromText } from "../../core/domain/value/cell.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
+import { cellsIn } from "../../core/domain/value/list.ts"
 import type { Random } from "./random.ts"
 import { cell, text } from "./value.ts"
 
@@ -87,6 +89,28 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const texts = fields.filter((each) => params === undefined ? each.searched : each.kind === "text")
   const isNull = (): FilterTree => ({ op: "null", field })
   if (field.kind === "json") return isNull()
+  if (field.kind === "list") {
+    const of = elementField(field)
+    const own = (rows: readonly Row[] = []): readonly Row[] =>
+      rows.flatMap((row) => {
+        const list = row[field.index] ?? null
+        const elements = list === null ? [] : cellsIn(list)
+        return elements.map((element): Row => row.with(field.index, element))
+      })
+    const among = { ...options, rows: own(options.rows) }
+    const has = (least: number, most: number) => (): FilterTree => ({
+      op: "has",
+      field,
+      values: random.many(least, most, () => operand(random, of, among))
+    })
+    const length = (): FilterTree => ({
+      op: "length",
+      field,
+      is: random.pick(["=", "<", "<=", ">", ">="] as const),
+      number: random.below(5)
+    })
+    return random.one(isNull, has(1, 1), has(1, 1), has(params === undefined ? 1 : 0, 5), length)
+  }
   if (params !== undefined && random.chance(50)) return { op: random.pick(["true", "false"]) }
   const compare = (): FilterTree => ({
     op: "compare",

@@ -3,7 +3,9 @@
  * kind, and the signs that mean something to LIKE, quoting, regular expressions, addresses and tables as text.
  */
 
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
+import { elementField } from "../../core/domain/model/model.ts"
+import { wireFromCell } from "../../core/domain/value/cell.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import type { Random } from "./random.ts"
 
@@ -184,15 +186,26 @@ export const cell = (random: Random, field: Field, { ascii = false, beyond = fal
     case "country":
       return random.pick(["NO", "SE", "DE", "FR"])
     case "list":
-      return rarely(
-        ["[null]", "[\"a\",null]", "[[\"a\",null],[\"\\\"\",\"NULL\"]]"],
-        () => JSON.stringify(Array.from({ length: random.below(4) }, () => text(random, { ascii })))
-      )
+      return list(random, field, { ascii, beyond })
     case "json":
       return rarely(["[1, 2]"], () => random.pick(["{}", "[]", "1", "null", "\"x\""]))
     case "text":
       return field.max === null ? text(random, { ascii }) : text(random, { ascii }).slice(0, field.max).toWellFormed()
   }
+}
+
+/** A list: of few elements, some of them twice; beyond also with nulls, and with arrays in it. */
+const list = (random: Random, field: FieldOf<"list">, options: CellOptions): string => {
+  const element = (): Json => {
+    if ((field.nulls || options.beyond === true) && random.chance(6)) return null
+    const of = elementField(field)
+    return wireFromCell(of, cell(random, of, options))
+  }
+  const some = (least: number): readonly Json[] => random.many(least, 4, element)
+  if (options.beyond !== true || !random.chance(12)) return JSON.stringify(some(0))
+  // Arrays in an array have one length, and an array of none has no dimension.
+  const inner = some(1)
+  return JSON.stringify([inner, inner.map(element)])
 }
 
 /** A record: one cell per field, every fourth null. */

@@ -15,10 +15,11 @@ import { defineResource } from "../../core/domain/declare/resource.ts"
 import { metaDocument } from "../../core/domain/meta/meta.ts"
 import { openapiDocument, openapiName } from "../../core/domain/meta/openapi.ts"
 import type { Field } from "../../core/domain/model/model.ts"
+import { elementField, facetField } from "../../core/domain/model/model.ts"
 import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
-import { cellFromJson } from "../../core/domain/value/cell.ts"
+import { cellFromJson, wireFromCell } from "../../core/domain/value/cell.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { makeModel } from "../support/model.ts"
 import { callerOf, documentOf, everyKind, open, requestOf, rolesOf, shop, shopRoles } from "../support/openapi.ts"
@@ -129,7 +130,15 @@ const cells: { readonly [kind in Field["kind"]]: string } = {
 }
 
 const cellFor = (field: Field): Cell =>
-  field.optional ? null : field.name === "pieces" ? "9" : field.name === "rounded" ? "1200" : cells[field.kind]
+  field.kind === "list" && !field.optional
+    ? JSON.stringify([wireFromCell(field.of, cellFor(elementField(field)))])
+    : field.optional
+    ? null
+    : field.name === "pieces"
+    ? "9"
+    : field.name === "rounded"
+    ? "1200"
+    : cells[field.kind]
 
 const bindings = { caller: callerOf("admin"), now: 0n, params: [] }
 
@@ -188,7 +197,10 @@ describe("answers", () => {
       ["share", "-0.001"],
       ["extra", "null"],
       ["words", "\u0007 \"quoted\" 𝄞"],
-      ["short", "𝄞𝄞"]
+      ["short", "𝄞𝄞"],
+      ["tags", "[]"],
+      ["marks", "[\"1.50\",null]"],
+      ["sizes", "[\"-9223372036854775808\"]"]
     ]
     for (const [name, cell] of extremes) {
       check("/components/schemas/kinds", written(access, "none", (each) => each === field(name) ? cell : cellFor(each)))
@@ -214,8 +226,8 @@ describe("answers", () => {
     const at = (name: string) => `/components/responses/${name}/content/application~1json/schema`
     const model = makeModel({ fields: everyKind })
     for (const field of model.fields) {
-      check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(field), "3"], [null, "1"]])))
-      const sums = [[cellFor(field), "3", "1.5"], [null, "1", null]]
+      check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(facetField(field)), "3"], [null, "1"]])))
+      const sums = [[cellFor(facetField(field)), "3", "1.5"], [null, "1", null]]
       check(at("Facets"), JSON.parse(facetsJson(field, sums, { of: "sum", field: model.byName.get("small")! })))
     }
     for (const name of ["small", "large", "price", "ratio"]) {

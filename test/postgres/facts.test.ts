@@ -11,6 +11,10 @@ create type shop.mood as enum ('sad', 'ok', 'Happy');
 create domain email as text check (value ~ '@');
 create domain amount as numeric(10, 3) not null;
 create domain price as amount default 1.5;
+create domain words as varchar(20)[];
+create table shop.lists (
+  a integer[], b varchar(9)[], c numeric(10, 3)[][], d shop.mood[], e email[], f price[], g words, h timestamp(3)[] not null, i point, j jsonb[]
+);
 create table shop.owner (id uuid primary key default gen_random_uuid(), name text collate "C");
 create table shop.odd (
   a integer, b char(3), c varchar(9) unique, d shop.mood default 'ok', e email, f amount, g timestamp(3), h numeric(5, -2),
@@ -123,11 +127,46 @@ layer(connectionLayer(schema), live)("facts", (it) => {
       expect(odd!.privileges).toEqual({ select: true, insert: true, update: true, delete: true })
     }))
 
+  it.effect("of arrays: what their elements are, through domains of either", () =>
+    Effect.gen(function*() {
+      const facts = yield* make
+      const [lists] = yield* facts.tables([{ schema: "shop", table: "lists" }])
+      const of = Object.fromEntries(lists!.columns.map(({ element, name }) => [name, element]))
+      const plain = {
+        base: "int4",
+        domain: null,
+        maxLength: null,
+        precision: null,
+        scale: null,
+        fraction: null,
+        values: null
+      }
+      expect(of).toEqual({
+        a: plain,
+        b: { ...plain, base: "varchar", maxLength: 9 },
+        c: { ...plain, base: "numeric", precision: 10, scale: 3 },
+        d: { ...plain, base: "mood", values: ["sad", "ok", "Happy"] },
+        e: { ...plain, base: "text", domain: "email" },
+        f: { ...plain, base: "numeric", domain: "price", precision: 10, scale: 3 },
+        g: { ...plain, base: "varchar", maxLength: 20 },
+        h: { ...plain, base: "timestamp", fraction: 3 },
+        // A point has elements as arrays have them, and is none.
+        i: null,
+        j: { ...plain, base: "jsonb" }
+      })
+      expect(lists!.columns.map(({ base, domain }) => [base, domain]).slice(5, 8)).toEqual([
+        ["_price", null],
+        ["_varchar", "words"],
+        ["_timestamp", null]
+      ])
+    }))
+
   it.effect("of everything in a schema", () =>
     Effect.gen(function*() {
       const facts = yield* make
       const found = yield* facts.all(["shop"])
       expect(found.map((table) => [table.name, table.kind])).toEqual([
+        ["lists", "table"],
         ["odd", "table"],
         ["owner", "table"],
         ["parts", "partitioned"],
@@ -135,8 +174,9 @@ layer(connectionLayer(schema), live)("facts", (it) => {
         ["parts_2", "partition"],
         ["seen", "view"]
       ])
-      expect(found[1]!.columns[1]!.collation).toBe("C")
+      expect(found[2]!.columns[1]!.collation).toBe("C")
       expect((yield* facts.all()).map((table) => table.schema)).toEqual([
+        "shop",
         "shop",
         "shop",
         "shop",

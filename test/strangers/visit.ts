@@ -43,8 +43,13 @@ export const keyOf = (model: MetaModel, record: Entity): string =>
   model.primaryKey.map((name) => encodeURIComponent(plain(record[name]))).join(",")
 
 /** A value that fits a field; `turn` tells values of one field apart. */
-const valueOf = (field: MetaField, turn: number): Json => {
+const valueOf = (
+  field: Pick<MetaField, "bits" | "items" | "kind" | "max" | "name" | "precision" | "scale" | "values">,
+  turn: number
+): Json => {
   switch (field.kind) {
+    case "array":
+      return [turn, turn + 1].map((each) => valueOf({ ...field.items!, name: field.name }, each))
     case "integer":
       return field.bits === 64 ? String(9000 + turn) : 9000 + turn
     case "float":

@@ -5,7 +5,7 @@
 
 import type { CompiledFieldRules, CompiledRules } from "../../core/domain/access/rules.ts"
 import type { Field, FieldBase, Model, Relation } from "../../core/domain/model/model.ts"
-import type { Kind, Shape } from "../../core/domain/value/kind.ts"
+import type { ElementShape, Kind, Shape } from "../../core/domain/value/kind.ts"
 
 /** The bounds of every kind side by side, as rows of tables give them. */
 interface ShapeParts {
@@ -15,12 +15,23 @@ interface ShapeParts {
   readonly precision?: number | null | undefined
   readonly scale?: number | null | undefined
   readonly values?: readonly string[] | undefined
+  readonly of?: ElementShape | undefined
+  readonly nulls?: boolean | undefined
 }
 
 export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
 
 const makeShape = (
-  { kind = "text", bits = 64, max = null, precision = null, scale = null, values = [] }: ShapeParts
+  {
+    kind = "text",
+    bits = 64,
+    max = null,
+    precision = null,
+    scale = null,
+    values = [],
+    of = { kind: "text", max: null },
+    nulls = false
+  }: ShapeParts
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -32,14 +43,14 @@ const makeShape = (
     case "enum":
       return { kind, values }
     case "list":
-      return { kind, of: "text", max }
+      return { kind, of, max, nulls }
     default:
       return { kind }
   }
 }
 
 export const makeField = (
-  { bits, kind, max, precision, scale, values, ...parts }: FieldParts,
+  { bits, kind, max, precision, scale, values, of, nulls, ...parts }: FieldParts,
   index = 0
 ): Field => ({
   column: parts.name,
@@ -61,7 +72,7 @@ export const makeField = (
   file: null,
   ...parts,
   index,
-  ...makeShape({ bits, kind, max, precision, scale, values })
+  ...makeShape({ bits, kind, max, precision, scale, values, of, nulls })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

@@ -29,7 +29,10 @@ export const everyKind: readonly FieldParts[] = ([
   { name: "token", kind: "uuid" },
   { name: "extra", kind: "json" },
   { name: "currency", kind: "currency" },
-  { name: "country", kind: "country" }
+  { name: "country", kind: "country" },
+  { name: "tags", kind: "list", of: { kind: "text", max: 9 }, max: 5 },
+  { name: "marks", kind: "list", of: { kind: "decimal", precision: 12, scale: 2 }, nulls: true },
+  { name: "sizes", kind: "list", of: { kind: "integer", bits: 64 } }
 ] as const satisfies readonly FieldParts[]).flatMap((field): FieldParts[] => [
   field,
   { ...field, name: `${field.name}_or_null`, optional: true }

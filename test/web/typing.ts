@@ -6,6 +6,9 @@
 import { and, createClient, now, or } from "resource-admin/client"
 import type { Client, FileValue, Json, RecordIn } from "resource-admin/client"
 import { adminHooks } from "resource-admin/react"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import type config from "../../examples/shop/admin.config.ts"
 import type { config as filesConfig } from "../http/files/stage.ts"
 import type { Whole } from "./whole.ts"
@@ -40,6 +43,50 @@ export const records = async (client: Client<Shop>) => {
   await client.resource("product_tags").get(["1", "new"])
   // @ts-expect-error A key is no object.
   await client.resource("orders").get({ id: "1" })
+}
+
+const listed = defineConfig({
+  resources: [
+    defineResource("things", {
+      primaryKey: "id",
+      fields: {
+        id: f.integer(),
+        tags: f.array(f.text().max(9)).max(5).filterable(),
+        small: f.array(f.integer()).filterable(),
+        big: f.array(f.integer().bits(64).optional()).optional().filterable(),
+        states: f.array(f.enum(["a", "b"])).filterable().default(["a"]),
+        times: f.array(f.timestamp()).filterable()
+      }
+    })
+  ]
+})
+
+export const arrays = async (client: Client<typeof listed>) => {
+  const things = client.resource("things")
+  const thing = await things.get(1)
+  same<typeof thing.tags, readonly string[]>(true)
+  same<typeof thing.small, readonly number[]>(true)
+  same<typeof thing.big, readonly (string | null)[] | null>(true)
+  same<typeof thing.states, readonly ("a" | "b")[]>(true)
+  await things.create({ id: 1, tags: ["x"], small: [], times: [] })
+  // @ts-expect-error An element of another kind.
+  await things.update(1, { small: ["1"] }, { etag: thing.etag })
+  // @ts-expect-error Nothing is added to a list.
+  await things.update(1, { small: { $add: 1 } }, { etag: thing.etag })
+  await things.list({
+    filter: (t) => and(t.tags.contains("x"), t.big.in(["1", "2"]), t.states.contains("b"), t.times.contains(new Date()))
+  })
+  await things.list({ filter: (t) => or(t.tags.length.ge(2), t.big.isNull()) })
+  // @ts-expect-error No such state.
+  await things.list({ filter: (t) => t.states.contains("c") })
+  // @ts-expect-error Lists are compared by their elements.
+  await things.list({ filter: (t) => t.tags.eq("x") })
+  // @ts-expect-error An element of an array says its kind, not where it stands.
+  f.array(f.text().filterable())
+  // @ts-expect-error Arrays have one dimension.
+  f.array(f.array(f.text()))
+  // @ts-expect-error Numbers have no length to bound.
+  f.integer().max(3)
 }
 
 export const relations = async (client: Client<Shop>) => {

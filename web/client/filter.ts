@@ -141,17 +141,19 @@ export class Condition {
     return new Filter(`${this.#name}:*`)
   }
 
-  /** Contains the text, in any case. */
-  contains(text: string): Filter<never> {
-    return new Filter(`${this.#name}:${quoted(text)}`)
+  /** Contains the text, in any case. A list has the element. */
+  contains(value: unknown): Filter<never> {
+    return new Filter(`${this.#name}:${print(value)}`)
+  }
+
+  /** The number of elements of a list. */
+  get length(): Condition {
+    return new Condition(`length(${this.#name})`)
   }
 
   /** The whole value, with stars for any text: `"Acme*"`. A star itself is `\*`. */
   matches(pattern: string): Filter<never> {
-    const safe = pattern.split(/(\\\*|\*)/).map((part) =>
-      part === "*" || part === "\\*" ? part : quoted(part).slice(1, -1)
-    )
-    return new Filter(`${this.#name} = "${safe.join("")}"`)
+    return new Filter(`${this.#name} = ${quoted(pattern, /\\(?!\*)|["\n\r\t]/g)}`)
   }
 
   startsWith(text: string): Filter<never> {
@@ -164,8 +166,7 @@ export class Condition {
 
   /** PostgreSQL's regular expressions; at most 200 characters. */
   regex(pattern: string): Filter<never> {
-    const safe = pattern.replace(/\\(?=[\\"']|$)|"/g, (found) => `\\${found}`)
-    return new Filter(`regex(${this.#name}, "${safe}")`)
+    return new Filter(`regex(${this.#name}, ${quoted(pattern, /\\(?=[\\"']|$)|"/g)})`)
   }
 }
 

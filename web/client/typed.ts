@@ -127,7 +127,30 @@ interface Textual extends Ordered<Text> {
   readonly regex: (pattern: Text) => Filter<never>
 }
 
+/** The number of elements of a list. */
+interface Length {
+  readonly eq: (count: number) => Filter<never>
+  readonly ne: (count: number) => Filter<never>
+  readonly lt: (count: number) => Filter<never>
+  readonly le: (count: number) => Filter<never>
+  readonly gt: (count: number) => Filter<never>
+  readonly ge: (count: number) => Filter<never>
+}
+
+interface Listed<Element> extends Presence {
+  /** Has the element. */
+  readonly contains: (element: Element) => Filter<never>
+  /** Has one of the elements. */
+  readonly in: (elements: readonly Element[]) => Filter<never>
+  readonly length: Length
+}
+
 interface Anything extends Ordered<Json | bigint | Date | Now>, Omit<Textual, keyof Ordered<Text>> {}
+
+/** An element of a list as filters take it. A number may be any of its forms. */
+type ElementOf<Value> = Value extends ReadonlyArray<infer Element>
+  ? NonNullable<Element> extends number ? Numeric : NonNullable<Element> | Date
+  : never
 
 /** The conditions of a field of this kind. */
 type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends Kind ? Anything
@@ -136,6 +159,7 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
   : Kind extends "json" | "file" | "files" ? Presence
+  : Kind extends "array" ? Listed<ElementOf<Field["~field"]["value"]>>
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */

@@ -79,8 +79,13 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
  */
 export const imprecise = (filter: FilterTree, parameter = "filter"): Effect.Effect<never, Problem> | null => {
   const errors: ProblemError[] = []
-  for (const condition of [...conditionsOf(filter, "compare"), ...conditionsOf(filter, "in")]) {
-    for (const value of condition.op === "in" ? condition.values : [condition.value]) {
+  const conditions = [
+    ...conditionsOf(filter, "compare"),
+    ...conditionsOf(filter, "in"),
+    ...conditionsOf(filter, "has")
+  ]
+  for (const condition of conditions) {
+    for (const value of condition.op === "compare" ? [condition.value] : condition.values) {
       if (value.of !== "literal" || value.span === undefined || errors.length >= mostNamed) continue
       const single = Math.fround(Number(value.text))
       if (Number.isFinite(single) && (single === 0) === (Number(value.text) === 0)) continue

@@ -31,11 +31,19 @@ export interface ColumnFacts {
   readonly fraction: number | null
   /** Labels of an enum type in their order, or null. */
   readonly values: readonly string[] | null
+  /** Of arrays: their elements. */
+  readonly element?: ElementFacts | null
   /** A collation other than the database's, or null. */
   readonly collation: string | null
   readonly comment: string | null
   readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean }
 }
+
+/** What the elements of a column of arrays are, as of a column of theirs. */
+export type ElementFacts = Pick<
+  ColumnFacts,
+  "base" | "domain" | "maxLength" | "precision" | "scale" | "fraction" | "values"
+>
 
 /** What an index is. */
 export interface IndexFacts {

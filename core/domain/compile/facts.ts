@@ -6,6 +6,7 @@
 
 import { didYouMean, type Refusal } from "../declare/refusal.ts"
 import type { Field, Model, Models } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 import type { Kind } from "../value/kind.ts"
 import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
@@ -41,7 +42,8 @@ const basesOf = (field: Field): readonly string[] => {
     case "json":
       return ["jsonb", "json"]
     case "list":
-      return ["_text", "_varchar"]
+      // Judged by the type of its elements, see checkList.
+      return []
   }
 }
 
@@ -65,7 +67,7 @@ const sqlTypeOf = (field: Field): string => {
     case "json":
       return "jsonb"
     case "list":
-      return "text[]"
+      return `${sqlTypeOf(elementField(field))}[]`
     case "boolean":
     case "date":
     case "uuid":
@@ -79,6 +81,11 @@ export const enumText = (values: readonly string[]): string =>
 
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
+  const element = elementColumn(column)
+  if (element !== null) {
+    const of = declarationOf(element)
+    return of === null || of === "f.json()" || element.base === "name" ? null : `f.array(${of})`
+  }
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
@@ -101,78 +108,105 @@ export const declarationOf = (column: ColumnFacts): string | null => {
   return Object.hasOwn(known, column.base) ? known[column.base]! : null
 }
 
+/** A column of arrays as one of their elements, or null for another column. */
+export const elementColumn = (column: ColumnFacts): ColumnFacts | null =>
+  column.element === undefined || column.element === null ? null : { ...column, ...column.element, element: null }
+
 const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
 
 const article = (kind: Kind): string =>
-  kind === "list" ? "a list of texts" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+  kind === "list" ? "a list" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
 
-const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
+/** What a field holds, with its article. */
+const whatOf = (field: Field): string => {
+  if (field.kind === "list") return `a list of ${elementField(field).kind} values`
+  return field.kind === "integer" ? `an integer of ${field.bits} bits` : article(field.kind)
+}
+
+/** `whole`: the field and column of arrays, where those given are their elements. They are judged as a column of their own would be. */
+const checkType = (
+  field: Field,
+  column: ColumnFacts,
+  table: string,
+  say: Say,
+  whole: { readonly field: Field; readonly column: ColumnFacts } = { field, column }
+): void => {
+  const element = elementColumn(column)
+  if (field.kind === "list" && element !== null) {
+    checkType(elementField(field), element, table, say, whole)
+    return
+  }
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
   // A domain over an enum has no operators of its own, and PostgreSQL does not find those of the enum for it.
   if (column.values !== null && column.domain !== null) {
     say(
       `The column is of type ${named}, and PostgreSQL compares no values of a domain over an enum type.`,
-      `Leave the column out, or run: alter table ${table} alter column ${quotedName(column.name)} type ${
-        quotedName(column.base)
-      };`
+      whole.column === column
+        ? `Leave the column out, or run: alter table ${table} alter column ${quotedName(column.name)} type ${
+          quotedName(column.base)
+        };`
+        : "Leave the column out."
     )
     return
   }
   if (column.values !== null) {
     if (field.kind !== "enum") {
       say(
-        `The column is of the enum type ${named}, and the field is ${article(field.kind)}.`,
-        `Write ${declarationOf(column)}.`
+        `The column is of the enum type ${named}, and the field is ${whatOf(whole.field)}.`,
+        `Write ${declarationOf(whole.column)}.`
       )
       return
     }
     const declared = field.values ?? []
     const missing = declared.filter((value) => !column.values!.includes(value))
     const extra = column.values.filter((value) => !declared.includes(value))
+    const enumType = whole.column === column ? column.type : quotedName(column.base)
     if (missing.length > 0) {
       say(
-        `The enum type ${column.type} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
+        `The enum type ${enumType} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
         `Remove the value, or run: ${
-          missing.map((value) => `alter type ${column.type} add value ${textLiteral(value)};`).join(" ")
+          missing.map((value) => `alter type ${enumType} add value ${textLiteral(value)};`).join(" ")
         }`
       )
     }
     if (extra.length > 0) {
       say(
-        `The enum type ${column.type} also has ${
+        `The enum type ${enumType} also has ${
           extra.map((value) => JSON.stringify(value)).join(", ")
         }, which the field does not list.`,
-        `Write ${declarationOf(column)}.`
+        `Write ${declarationOf(whole.column)}.`
       )
     }
     return
   }
   if (!basesOf(field).includes(column.base)) {
-    const declaration = declarationOf(column)
-    const what = field.kind === "integer" ? `an integer of ${field.bits} bits` : article(field.kind)
+    const declaration = declarationOf(whole.column)
+    const type = sqlTypeOf(whole.field)
     say(
-      `The column is of type ${named}, and the field is ${what}.`,
+      `The column is of type ${named}, and the field is ${whatOf(whole.field)}.`,
       declaration === null
         ? `No kind of field fits ${
           column.domain === null ? column.type : column.base
-        }: leave the column out, or change it: alter table ${table} alter column ${quotedName(column.name)} type ${
-          sqlTypeOf(field)
-        } using ${quotedName(column.name)}::${sqlTypeOf(field)};`
-        : `Write ${declaration}, or change the column to ${sqlTypeOf(field)}.`
+        }: leave the column out, or change it: alter table ${table} alter column ${
+          quotedName(column.name)
+        } type ${type} using ${quotedName(column.name)}::${type};`
+        : `Write ${declaration}, or change the column to ${type}.`
     )
     return
   }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
-    const whole = column.precision - column.scale
+    const digits = column.precision - column.scale
     if (
       field.precision === null || field.scale === null || field.scale > column.scale ||
-      field.precision - field.scale > whole
+      field.precision - field.scale > digits
     ) {
       say(
         `The column is of type ${named}, which ${
           field.scale !== null && field.scale <= column.scale ? "is too narrow for" : "would round"
         } values that the field allows.`,
-        `Write ${declarationOf(column) ?? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })`}.`
+        `Write ${
+          declarationOf(whole.column) ?? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })`
+        }.`
       )
     }
   }
@@ -182,7 +216,9 @@ const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): 
   if (column.maxLength !== null && column.maxLength < shortest) {
     say(
       `The column holds at most ${column.maxLength} characters, and values of the field have up to ${shortest}.`,
-      `Run: alter table ${table} alter column ${quotedName(column.name)} type text;`
+      `Run: alter table ${table} alter column ${quotedName(column.name)} type ${
+        whole.column === column ? "text" : "text[]"
+      };`
     )
   }
 }
@@ -236,15 +272,16 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
     }
   }
   // PostgreSQL cuts a value that is compared with a `name`, too. So two long ids of tenants or owners could look the same.
-  if (column.base === "name" && (field === model.tenant || field === model.owner)) {
+  const { base } = elementColumn(column) ?? column
+  if (base === "name" && (field === model.tenant || field === model.owner)) {
     say(
       "The column is of type name, which cuts longer texts off, and it says whose a row is.",
       isView(table) ? "Cast it to text in the view." : `Run: ${alter} type text;`
     )
-  } else if (column.base === "name" && !field.readOnly && !isView(table)) {
+  } else if (base === "name" && !field.readOnly && !isView(table)) {
     say(
       "The column is of type name, which cuts longer texts off, and the field can be written.",
-      `Add readOnly(), or run: ${alter} type text;`
+      `Add readOnly(), or run: ${alter} type ${field.kind === "list" ? "text[]" : "text"};`
     )
   }
   const written = field === model.softDelete || field === model.version || field === model.tenant

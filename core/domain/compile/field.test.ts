@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
-import { f } from "../declare/field.ts"
+import { f, relation } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
   [
@@ -225,6 +225,79 @@ const cases: readonly RefusalCase[] = [
     "a.n: No create can give the field a value: it is required, read-only and has no default. → Add dbDefault() if the database fills it, default(…) or optional(), or remove readOnly()."
   ]
 ]
+
+const arrays: readonly RefusalCase[] = [
+  [
+    "array of what has no elements",
+    one({
+      a: f.array(f.json() as never),
+      b: f.array(f.array(f.text()) as never),
+      c: f.array(f.files() as never),
+      d: f.array(relation("a") as never),
+      e: f.array("text" as never)
+    }),
+    "a.a: The elements of an array cannot be of the kind json. → A JSON value can be a list itself: f.json().",
+    "a.b: The elements of an array cannot be of the kind array. → Arrays have one dimension.",
+    "a.c: The elements of an array cannot be of the kind files. → Write f.files().",
+    "a.d: The elements of an array cannot be of the kind relation. → Declare a resource over a table of pairs, or the elements with the kind of the key, such as f.integer().",
+    "a.e: Its elements: The declaration is \"text\", not a field. → Write it with f, such as f.text() or f.integer()."
+  ],
+  [
+    "array whose elements say what belongs to the array",
+    one({
+      a: f.array(f.text().filterable() as never),
+      b: f.array(f.text().readOnly() as never),
+      c: f.array(f.text().label("Tag") as never)
+    }),
+    "a.a: filterable() stands at the elements of the array. → Write it behind the array: f.array(…).filterable().",
+    "a.b: readOnly() stands at the elements of the array. → Write it behind the array: f.array(…).readOnly().",
+    "a.c: label() stands at the elements of the array. → Write it behind the array: f.array(…).label()."
+  ],
+  [
+    "array of too many, of elements that are wrong, sorted, unique or searched",
+    one({
+      a: f.array(f.text()).max(0),
+      b: f.array(f.enum([])),
+      c: f.array(f.text()).sortable(),
+      d: f.array(f.text()).unique(),
+      e: (f.array(f.text()) as never as ReturnType<typeof f.text>).searched() as never
+    }),
+    "a.a: max(0) is not a number of elements. → Write a whole number from 1 to 100000, such as max(20).",
+    "a.b: Its elements: The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.c: Lists are not sorted by arrays. → Remove sortable().",
+    "a.d: Values of kind array name no record. → Remove unique().",
+    "a.e: searched() is for texts, not for array. → Remove searched()."
+  ],
+  [
+    "array as a key or an owner, and defaults that its elements refuse",
+    {
+      resources: [
+        resource("a", {
+          primaryKey: "k",
+          owner: "o",
+          fields: {
+            k: f.array(f.text()),
+            o: f.array(f.text()),
+            d: f.array(f.integer()).default([1, "x" as never]),
+            n: f.array(f.integer()).default([null as never]),
+            m: f.array(f.integer()).max(1).default([1, 2])
+          }
+        })
+      ]
+    },
+    "a.k: A field of the primary key cannot be a list. → Choose another key.",
+    "a.o: The owner is of kind list and cannot hold a user's id. → Name a text, uuid or integer field.",
+    "a.d: The default [1,\"x\"] is not a value of the field: Expected an integer from -2147483648 to 2147483647, such as 42. → Give a value of kind list.",
+    "a.n: The default [null] is not a value of the field: A value is required. → Give a value of kind list.",
+    "a.m: The default [1,2] is not a value of the field: Expected at most 1 elements. → Give a value of kind list."
+  ]
+]
+
+describe("arrays that cannot be", () => {
+  it.each(arrays)("%s", (_, config, ...lines) => {
+    expect(refusalLines(config)).toEqual(lines)
+  })
+})
 
 describe("fields that cannot be", () => {
   it.each(cases)("%s", (_, config, ...lines) => {

@@ -7,7 +7,8 @@ import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
-import type { ScalarKind, Shape } from "../value/kind.ts"
+import type { ElementShape, ScalarKind, Shape } from "../value/kind.ts"
+import { defaultElements, mostElements } from "../value/list.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
@@ -32,7 +33,8 @@ const kinds: readonly FieldSpec["kind"][] = [
   "country",
   "relation",
   "file",
-  "files"
+  "files",
+  "array"
 ]
 
 const isKind = (value: unknown): value is FieldSpec["kind"] => kinds.some((kind) => kind === value)
@@ -56,7 +58,15 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   } else say(`bits(${shown(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
 
   let max: number | null = null
-  if (spec["max"] !== null && kind === "files") {
+  if (spec["max"] !== null && kind === "array") {
+    if (isCount(spec["max"], 1, mostElements)) max = spec["max"]
+    else {
+      say(
+        `max(${shown(spec["max"])}) is not a number of elements.`,
+        `Write a whole number from 1 to ${mostElements}, such as max(20).`
+      )
+    }
+  } else if (spec["max"] !== null && kind === "files") {
     if (isCount(spec["max"], 1, mostFiles)) max = spec["max"]
     else {
       say(
@@ -111,7 +121,39 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
 }
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
-const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "array", "float", "boolean"])
+
+/** Kinds that elements of an array cannot be of. */
+const neverElements: ReadonlyMap<FieldSpec["kind"], string> = new Map([
+  ["json", "A JSON value can be a list itself: f.json()."],
+  [
+    "relation",
+    "Declare a resource over a table of pairs, or the elements with the kind of the key, such as f.integer()."
+  ],
+  ["file", "Write f.files()."],
+  ["files", "Write f.files()."],
+  ["array", "Arrays have one dimension."]
+])
+
+/** What an element of an array can say of itself: its kind, what bounds it, and whether it may be null. */
+const ofElements: ReadonlySet<string> = new Set(["kind", "bits", "max", "precision", "scale", "values", "optional"])
+
+/** What is said of the elements of an array. */
+const readElement = (raw: unknown, say: Say): FieldSpec => {
+  const spec = readSpec(raw, (message, fix) => say(`Its elements: ${message}`, fix))
+  const never = neverElements.get(spec.kind)
+  if (never !== undefined) {
+    say(`The elements of an array cannot be of the kind ${spec.kind}.`, never)
+    return blankField
+  }
+  const more = Object.keys(blankField).find((name) =>
+    !ofElements.has(name) && spec[name as keyof FieldSpec] !== blankField[name as keyof FieldSpec]
+  )
+  if (more !== undefined) {
+    say(`${more}() stands at the elements of the array.`, `Write it behind the array: f.array(…).${more}().`)
+  }
+  return spec
+}
 
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
@@ -161,6 +203,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+  if (sortable && kind === "array") say("Lists are not sorted by arrays.", "Remove sortable().")
 
   const unique = flag("unique")
   if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
@@ -221,6 +264,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   return {
     kind,
     ...size(spec, kind, say),
+    element: kind === "array" ? readElement(spec["element"], say) : null,
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
     target,
     as,
@@ -228,7 +272,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     optional: flag("optional"),
     readOnly: flag("readOnly"),
     filterable: flag("filterable"),
-    sortable: sortable && kind !== "json",
+    sortable: sortable && kind !== "json" && kind !== "array",
     searched: searched && kind === "text",
     unique: unique && !neverUnique.has(kind) && !flag("optional"),
     sensitive: flag("sensitive"),
@@ -247,8 +291,8 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
-  kind: ScalarKind | "file" | "files",
-  { bits, max, precision, scale, values }: FieldSpec
+  kind: ScalarKind | "file" | "files" | "array",
+  { bits, element, max, precision, scale, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -258,7 +302,17 @@ export const shapeOf = (
     case "file":
       return { kind: "text", max: null }
     case "files":
-      return { kind: "list", of: "text", max: max ?? defaultFiles }
+      return { kind: "list", of: { kind: "text", max: null }, max: max ?? defaultFiles, nulls: false }
+    case "array": {
+      // It was read by `readElement`.
+      const of = element as FieldSpec
+      return {
+        kind: "list",
+        of: shapeOf(of.kind as ScalarKind, of) as ElementShape,
+        max: max ?? defaultElements,
+        nulls: of.optional
+      }
+    }
     case "decimal":
       return { kind, precision, scale }
     case "enum":

@@ -296,6 +296,7 @@ const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
   for (const field of draft.key) {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
+    if (kind === "list") say(field, "A field of the primary key cannot be a list.", "Choose another key.")
     if (kind === "json" || kind === "float") {
       say(
         field,

@@ -9,10 +9,12 @@ import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: ScalarKind | "relation" | "file" | "files"
+  readonly kind: ScalarKind | "relation" | "file" | "files" | "array"
   readonly bits: 16 | 32 | 64
-  /** Texts: most characters. Lists of files: most files. */
+  /** Texts: most characters. Lists of files: most files. Arrays: most elements. */
   readonly max: number | null
+  /** Arrays: what was given as the declaration of their elements. */
+  readonly element: unknown
   readonly precision: number | null
   readonly scale: number | null
   readonly values: readonly string[] | null
@@ -78,13 +80,14 @@ export interface RelationTarget {
 /** Wire type of an integer of this width: 64 bits travel as text (docs/reference/resources.md#kinds). */
 export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
 
-type AnyKind = ScalarKind | "relation"
+type AnyKind = ScalarKind | "relation" | "array"
 
 /** A field of which nothing is said yet. */
 export const blankField: FieldSpec = {
   kind: "text",
   bits: 32,
   max: null,
+  element: null,
   precision: null,
   scale: null,
   values: null,
@@ -234,12 +237,12 @@ export class FieldBuilder<
     return new FieldBuilder({ ...this.spec, bits })
   }
 
-  /** Texts: most characters (Unicode code points). */
+  /** Texts: most characters (Unicode code points). Arrays: most elements, 1,000 unless it says so. */
   max(
-    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>,
-    characters: number
-  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
-    return new FieldBuilder({ ...this.spec, max: characters })
+    this: FieldBuilder<Extract<K, "text" | "array">, Value, Optional, ReadOnly, Generated, Marks, Way>,
+    most: number
+  ): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, max: most })
   }
 
   /**
@@ -310,6 +313,9 @@ export const relation: {
     target: typeof target === "object" && target !== null ? target.name : target
   })
 
+/** An element of an array: a value of a kind, which may be null where `optional()` says so. Everything else is said of the array. */
+type Element<Value extends Json, Optional extends boolean> = FieldBuilder<ScalarKind, Value, Optional>
+
 const plain = <K extends ScalarKind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
   new FieldBuilder({ ...blankField, kind })
 
@@ -344,6 +350,14 @@ export const f = {
   currency: () => plain<"currency", string>("currency"),
   /** An ISO 3166-1 alpha-2 country code: `CH`. */
   country: () => plain<"country", string>("country"),
+  /**
+   * An array of the database: `f.array(f.text().max(40))`. `.max(n)` bounds how many elements, 1,000 unless it says so. An element that is `optional()` may
+   * be null.
+   */
+  array: <Value extends Json, Optional extends boolean = false>(
+    element: Element<Value, Optional>
+  ): FieldBuilder<"array", ReadonlyArray<Optional extends true ? Value | null : Value>> =>
+    new FieldBuilder({ ...blankField, kind: "array", element }),
   /** A document or an image: its stored value is a URI in a text column (`docs/guides/files.md`). */
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */

@@ -5,9 +5,11 @@
 
 import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
+import { cellsIn } from "../value/list.ts"
 import { compilePattern } from "./pattern.ts"
 import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
 import {
@@ -186,6 +188,17 @@ type CellTree = Exclude<
   RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }
 >
 
+/** Whether something is in a sorted list. */
+const isAmong = (sorted: readonly string[], wanted: string, order: (a: string, b: string) => number): boolean => {
+  let low = 0
+  for (let high = sorted.length; low < high;) {
+    const middle = (low + high) >> 1
+    if (order(sorted[middle]!, wanted) < 0) low = middle + 1
+    else high = middle
+  }
+  return low < sorted.length && order(sorted[low]!, wanted) === 0
+}
+
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {
   switch (tree.op) {
     case "compare": {
@@ -197,6 +210,22 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
         const operand = operandCell(value, tree.field, bindings)
         return operand !== null && compareCells(tree.field, cell, operand) === 0
       })
+    case "has": {
+      const of = elementField(tree.field)
+      const order = (a: string, b: string): number => compareCells(of, a, b)
+      const elements = cellsIn(cell).filter((each) => each !== null)
+      // A long list may be asked for thousands of values.
+      const sorted = tree.values.length > 1 ? elements.toSorted(order) : elements
+      return tree.values.some((value) => {
+        const operand = operandCell(value, of, bindings)
+        if (operand === null) return false
+        return sorted === elements
+          ? elements.some((each) => order(each, operand) === 0)
+          : isAmong(sorted, operand, order)
+      })
+    }
+    case "length":
+      return holds(cellsIn(cell).length - tree.number, tree.is)
     case "match":
       return matchesParts(cell, tree.parts)
     case "contains":

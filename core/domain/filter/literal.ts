@@ -4,7 +4,7 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
 import type { Kind } from "../value/kind.ts"
@@ -93,6 +93,9 @@ export const soughtOf = (checking: Checking, value: Value): string | null => {
   const text = textOf(checking, value)
   return text === null || isTooLongToSeek(checking, value, text) ? null : text
 }
+
+/** Whether a field is a list whose elements can be asked for. Those of a list of files cannot: they are addresses of the service. */
+export const holdsValues = (field: Field): field is FieldOf<"list"> => field.kind === "list" && field.file === null
 
 /** Kinds that a caller's id or tenant may be compared with. */
 const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]

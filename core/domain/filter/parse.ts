@@ -22,7 +22,9 @@ const maxShiftSeconds = 1_000n * 31_557_600n
 /** The names that a following parenthesis makes a call even across white space. */
 const spacedNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
 /** All functions. The further ones are words of everyday texts: only a parenthesis right behind makes them a call. */
-export const functionNames = [...spacedNames, "has", "count"] as const
+export const functionNames = [...spacedNames, "has", "count", "length"] as const
+/** Functions that give a number, which is compared. */
+const countNames: readonly string[] = ["count", "length"] satisfies readonly FunctionName[]
 export type FunctionName = (typeof functionNames)[number]
 
 /** Unquoted text as written, escapes included. */
@@ -259,7 +261,9 @@ class Parser {
       const name = wordOf(token)
       if (this.opensCall(name, spacedNames)) {
         const call = this.call(name, level)
-        return name.text === "count" && this.at("comparator") ? this.counted(call, level) : { node: "call", call }
+        return countNames.includes(name.text) && this.at("comparator")
+          ? this.counted(call, level)
+          : { node: "call", call }
       }
       if (this.at("comparator")) return this.restriction(name, level)
       if (token.text.startsWith(".") || token.text.endsWith(".")) {

@@ -30,6 +30,15 @@ describe("the reference page", () => {
     expect(codes(orders).filter((text) => Result.isFailure(readOrder(text, scope)))).toEqual([])
   })
 
+  it("has examples of lists that are accepted, and one that is not", () => {
+    const lists = section("Lists").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+      codes(line.split(" | ")[0]!)
+    )
+    expect(lists.length).toBeGreaterThan(8)
+    expect(lists.filter((text) => Result.isFailure(readFilter(text, scope)))).toEqual([])
+    expect(Result.isFailure(readFilter("tags = new", scope))).toBe(true)
+  })
+
   it("has examples through relations that are accepted", () => {
     const through = section("Through relations").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
       codes(line.split(" | ")[0]!)

@@ -3,7 +3,7 @@
  * evaluator both read this shape. It is two-valued everywhere: a null never makes a condition unknown.
  */
 
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, FieldOf, Model, Relation } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 
 /**
@@ -32,7 +32,7 @@ export interface Way {
 }
 
 /**
- * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
+ * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar`, `regex`, `has` and `length` are false on a null. `not` is plain negation, so
  * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
  */
 export type FilterTree =
@@ -62,6 +62,10 @@ export type FilterTree =
     readonly span?: Span
     readonly only?: FilterTree
   }
+  /** Some element of the list equals one of the values, which are of the kind of the elements. */
+  | { readonly op: "has"; readonly field: FieldOf<"list">; readonly values: readonly Operand[] }
+  /** The number of the list's elements, compared with `number`. Nulls count, and elements of arrays in the array. */
+  | { readonly op: "length"; readonly field: FieldOf<"list">; readonly is: Comparison; readonly number: number }
   /**
    * At least one record at the end of the way passes `item`, a tree over the target. A record without related ones has none. `span`: the place of
    * the condition in the text.

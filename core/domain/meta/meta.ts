@@ -13,7 +13,7 @@ import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, ScalarKind } from "../value/kind.ts"
+import type { Json, ScalarKind, Shape } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -49,6 +49,13 @@ export interface MetaFile {
   readonly derived: readonly string[]
 }
 
+/** What the elements of an array are. Members that say nothing about their kind are absent. */
+export interface MetaElement extends Pick<MetaField, "bits" | "max" | "precision" | "scale" | "values"> {
+  readonly kind: ScalarKind
+  /** An element may be null. */
+  readonly nulls?: true
+}
+
 /** A readable field. Members that say nothing about its kind are absent. */
 export interface MetaField {
   readonly name: string
@@ -56,13 +63,15 @@ export interface MetaField {
   readonly label?: string
   /** What somebody who fills it in should know. */
   readonly help?: string
-  readonly kind: ScalarKind | "file" | "files"
+  readonly kind: ScalarKind | "file" | "files" | "array"
   /** File fields, of one file or of several. */
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
-  /** Texts: most characters. */
+  /** Texts: most characters. Arrays: most elements. */
   readonly max?: number
+  /** Arrays. */
+  readonly items?: MetaElement
   /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
   readonly multiline?: boolean
   /** Decimals. */
@@ -156,7 +165,7 @@ export interface MetaRequest {
 }
 
 /** What bounds the values of a field; a bound that is not declared is left out. */
-const boundsOf = (field: Field): Partial<MetaField> => {
+const boundsOf = (field: Shape & { readonly file?: FileField | null }): Omit<Partial<MetaField>, "kind"> => {
   switch (field.kind) {
     case "integer":
       return { bits: field.bits }
@@ -169,14 +178,22 @@ const boundsOf = (field: Field): Partial<MetaField> => {
       }
     case "enum":
       return { values: field.values }
+    case "list": {
+      if (field.file != null) return {}
+      const { max, nulls, of } = field
+      return {
+        ...(max === null ? {} : { max }),
+        items: { kind: of.kind, ...boundsOf(of), ...(nulls ? { nulls } : {}) }
+      }
+    }
     default:
       return {}
   }
 }
 
-/** The kind as callers know it. The only lists are those of files. */
+/** The kind as callers know it. */
 const kindOf = (field: Field): MetaField["kind"] =>
-  field.kind === "list" ? "files" : field.file === null ? field.kind : "file"
+  field.kind === "list" ? (field.file === null ? "array" : "files") : field.file === null ? field.kind : "file"
 
 const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile => ({
   accept: file.accept,

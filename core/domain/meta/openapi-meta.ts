@@ -33,20 +33,28 @@ const kinds = {
   currency: true,
   country: true,
   file: true,
-  files: true
+  files: true,
+  array: true
 } satisfies { readonly [kind in MetaField["kind"]]: true }
+
+const boundMembers = {
+  bits: { type: "integer", enum: [16, 32, 64] },
+  max: { ...integer, description: "Texts: most characters. Arrays: most elements." },
+  precision: integer,
+  scale: integer,
+  values: { ...list(text), description: "Enums." }
+}
 
 const fieldMembers = {
   name: text,
   label: { ...text, description: "What people read instead of the name." },
   help: { ...text, description: "What somebody who fills it in should know." },
   kind: { type: "string", enum: Object.keys(kinds) },
-  bits: { type: "integer", enum: [16, 32, 64] },
-  max: { ...integer, description: "Texts: most characters." },
+  ...boundMembers,
+  items: openObject({ kind: text, ...boundMembers, nulls: { const: true } }, ["kind"], {
+    description: "Arrays: what their elements are."
+  }),
   multiline: { ...flag, description: "Texts: whether forms show several lines; absent: by the length." },
-  precision: integer,
-  scale: integer,
-  values: { ...list(text), description: "Enums." },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),

@@ -7,6 +7,7 @@
 import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { maxExpandCharacters, maxExpandDepth, maxRelations } from "../read/expand.ts"
 import {
@@ -64,6 +65,7 @@ const namesThat = ({ access }: Subject, passes: (field: Field) => boolean): stri
 
 const filterExample = (field: Field): string => {
   if (field.kind === "json") return `${field.name}:*`
+  if (field.kind === "list") return `${field.name}:${JSON.stringify(exampleText(elementField(field)))}`
   const text = exampleText(field)
   return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
 }

@@ -4,7 +4,8 @@
  */
 
 import type { Access } from "../access/access.ts"
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, FieldOf, Model, Relation } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
@@ -113,16 +114,18 @@ const commonSchema = (field: Field): Doc => {
       return typed(field, "string", { enum: [...field.values, ...(field.optional ? [null] : [])] })
     case "text":
       return typed(field, "string", field.max === null ? {} : { maxLength: field.max })
-    case "list":
-      return typed(field, "array", {
-        items: { type: "string" },
-        ...(field.max === null ? {} : { maxItems: field.max })
-      })
     default:
       // Any JSON value.
       return {}
   }
 }
+
+/** A list, with a schema of its elements. */
+const listSchema = (field: FieldOf<"list">, schemaOf: (field: Field) => Doc): Doc =>
+  typed(field, "array", {
+    items: schemaOf(elementField(field)),
+    ...(field.max === null ? {} : { maxItems: field.max })
+  })
 
 /** What may stand in a table although no body could write it. */
 const notFinite = "NaN|-?Infinity"
@@ -139,6 +142,8 @@ const answerSchema = (field: Field): Doc => {
       return typed(field, "string", { format: "decimal", pattern: `^(${decimalPattern(field)}|${notFinite})$` })
     case "float":
       return typed(field, ["number", "string"], { format: "double", pattern: `^(${notFinite})$` })
+    case "list":
+      return listSchema(field, answerSchema)
     default:
       return commonSchema(field)
   }
@@ -158,6 +163,8 @@ const bodySchema = (field: Field): Doc => {
       })
     case "float":
       return typed(field, "number", { format: "double" })
+    case "list":
+      return listSchema(field, bodySchema)
     case "json":
       return field.optional
         ? {}
@@ -202,7 +209,7 @@ export const exampleOf = (field: Field): Json => {
     case "json":
       return { note: "any JSON" }
     case "list":
-      return ["text"]
+      return [exampleOf(elementField(field))]
   }
 }
 

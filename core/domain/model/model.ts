@@ -49,6 +49,18 @@ export type Field = FieldBase & Shape
 /** Fields of one kind. */
 export type FieldOf<K extends Kind> = Extract<Field, { readonly kind: K }>
 
+const elementFields = new WeakMap<Field, Field>()
+
+/** A field of lists as a field of their elements, whose values are checked and compared as those of any field of that kind. The same field gives the same. */
+export const elementField = (field: FieldOf<"list">): Field => {
+  let made = elementFields.get(field)
+  if (made === undefined) elementFields.set(field, made = { ...field, ...field.of, optional: field.nulls })
+  return made
+}
+
+/** The field of which `:facets` counts values: those of a list are its elements. */
+export const facetField = (field: Field): Field => field.kind === "list" ? elementField(field) : field
+
 /** What a validate rule answers: problems of the whole record, or nothing. */
 export interface FieldProblem {
   readonly field: string

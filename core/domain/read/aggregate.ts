@@ -11,6 +11,7 @@ import type { FilterScope } from "../filter/scope.ts"
 import { quote } from "../filter/scope.ts"
 import type { Way } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
+import { facetField } from "../model/model.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { cellFromText, jsonFromCell, plainText } from "../value/cell.ts"
@@ -85,7 +86,15 @@ const isNumeric = (field: Field): boolean =>
   field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
 
 export const facetable = (field: Field): string | null =>
-  field.kind === "json" || field.kind === "list" ? `The field "${field.name}" has no facets.` : null
+  field.kind === "json" || (field.kind === "list" && field.file !== null)
+    ? `The field "${field.name}" has no facets.`
+    : null
+
+/** Fields whose values rows are grouped by. A row would be in a group for each of its elements. */
+export const groupable = (field: Field): string | null =>
+  field.kind === "list"
+    ? `The field "${field.name}" is a list: rows are not grouped by it, and :facets counts its elements.`
+    : facetable(field)
 
 export const histogrammable = (field: Field): string | null =>
   isNumeric(field) ? null : `The field "${field.name}" is not a number.`
@@ -447,7 +456,7 @@ export const facetsJson = (
     ? () => ""
     : (cell: Cell) => `,"measure":${cell === null ? "null" : JSON.stringify(cell)}`
   const facets = rows.map(([value, count, cell]) =>
-    `{"value":${jsonFromCell(field, value ?? null)},"count":${count}${measured(cell ?? null)}}`
+    `{"value":${jsonFromCell(facetField(field), value ?? null)},"count":${count}${measured(cell ?? null)}}`
   )
   return `{"field":${JSON.stringify(name)},${measureMember(measure)}"facets":[${facets.join(",")}]}`
 }

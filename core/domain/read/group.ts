@@ -21,7 +21,7 @@ import { jsonFromCell } from "../value/cell.ts"
 import { granularities } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row, Shape } from "../value/kind.ts"
-import { aggregateField, aggregatePlace, checkTimeZone, facetable, histogrammable, timed } from "./aggregate.ts"
+import { aggregateField, aggregatePlace, checkTimeZone, groupable, histogrammable, timed } from "./aggregate.ts"
 import type { GroupKey, GroupMeasure, GroupsQuestion, Measure } from "./plan.ts"
 import type { GroupsRequest } from "./request.ts"
 
@@ -37,7 +37,7 @@ const comparable = (field: Field): string | null =>
     : `The field "${field.name}" is neither a number nor a time.`
 
 const countable = (field: Field): string | null =>
-  facetable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
+  groupable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
 
 /** The measures with a field, and which fields each of them takes. */
 export const measurable: { readonly [of in MeasureName]: (field: Field) => string | null } = {
@@ -66,7 +66,7 @@ const isCurrency = ({ fields, model }: RestrictedModel, field: Field): boolean =
 
 /** Whether rows may be grouped by the values of a field. */
 export const isGroupable = (restricted: RestrictedModel, field: Field): boolean =>
-  (field.filterable && facetable(field) === null) || isCurrency(restricted, field)
+  (field.filterable && groupable(field) === null) || isCurrency(restricted, field)
 
 const readKey = (
   restricted: RestrictedModel,
@@ -78,7 +78,7 @@ const readKey = (
     const named = restricted.byName.get(argument)
     const place = named !== undefined && isCurrency(restricted, named)
       ? Result.succeed({ field: named, ways: [] })
-      : aggregatePlace(restricted, scope, "group_by", argument, facetable)
+      : aggregatePlace(restricted, scope, "group_by", argument, groupable)
     return Result.map(place, (place) => ({ ...place, granularity: null }))
   }
   return isGranularity(name)

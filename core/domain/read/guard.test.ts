@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
 import { always, type FilterTree } from "../filter/tree.ts"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import { isExpensive, isIndexable, suggestIndex } from "./guard.ts"
 
 describe("isExpensive", () => {
@@ -53,6 +53,20 @@ describe("suggestIndex", () => {
     // The key has its index already.
     expect(suggestIndex(model, always, order.slice(1), () => true)).toBe(null)
     expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)?.sql).toBe("create index on orders (x)")
+  })
+
+  it("proposes an inverted index for elements of a list, one for lists and texts", () => {
+    const model = makeModel({ fields: [{ name: "id" }, { name: "x" }, { name: "tags", kind: "list" }] })
+    const [, x, tags] = model.fields as [Field, Field, FieldOf<"list">]
+    const has: FilterTree = { op: "has", field: tags, values: [{ of: "literal", text: "a" }] }
+    const suggestion = (where: FilterTree, mayName: (field: Field) => boolean = () => true) =>
+      suggestIndex(model, where, [], mayName)?.sql
+    expect(suggestion(has)).toBe("create index on orders using gin (tags)")
+    expect(suggestion({ op: "or", items: [has, { op: "contains", field: x, text: "a" }] })).toBe(
+      "create index on orders using gin (tags, x gin_trgm_ops)"
+    )
+    expect(suggestion(has, (field) => field !== tags)).toBeUndefined()
+    expect(suggestion({ op: "length", field: tags, is: ">", number: 1 })).toBeUndefined()
   })
 
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {

@@ -112,10 +112,11 @@ export const suggestIndex = (
   for (const field of equal) add(field, false)
   for (const sort of order) add(sort.field, sort.descending)
   if (order.length === 0) { for (const field of range) add(field, false) }
-  const patterns = textFields(where).filter(mayName)
+  const patterns = invertedFields(where).filter(mayName)
   const table = tableName(model)
   if (patterns.length > 0) {
-    const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
+    const operators = patterns.map((field) => quotedName(field.column) + (field.kind === "list" ? "" : " gin_trgm_ops"))
+      .join(", ")
     return {
       sql: `create index on ${table} using gin (${operators})`,
       columns: patterns,
@@ -145,19 +146,20 @@ const live = ({ softDelete }: Model, where: FilterTree, mayName: (field: Field) 
     : ""
 
 /**
- * Fields under contains, search, similar and regex conditions, which a trigram index serves. It does not serve a pattern that may look at
- * some rows only.
+ * Fields that an inverted index serves: lists whose elements are asked for, and texts under contains, search, similar and regex conditions, by trigrams. It
+ * does not serve a pattern that may look at some rows only.
  */
-const textFields = (tree: FilterTree): Field[] => {
+const invertedFields = (tree: FilterTree): Field[] => {
   switch (tree.op) {
     case "and":
     case "or":
-      return [...new Set(tree.items.flatMap(textFields))]
+      return [...new Set(tree.items.flatMap(invertedFields))]
     case "not":
-      return textFields(tree.item)
+      return invertedFields(tree.item)
     case "contains":
     case "similar":
     case "match":
+    case "has":
       return [tree.field]
     case "regex":
       return tree.only === undefined ? [tree.field] : []

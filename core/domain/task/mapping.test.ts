@@ -1,8 +1,10 @@
+import * as Result from "effect/Result"
 import { expect, it } from "vitest"
 import { accessOf } from "../../../test/support/access.ts"
 import { makeModel } from "../../../test/support/model.ts"
 import { callerOf, open } from "../../../test/support/openapi.ts"
-import { guessMapping } from "./mapping.ts"
+import { guessMapping, readLine } from "./mapping.ts"
+import type { ImportRequest } from "./task.ts"
 
 const access = accessOf(
   makeModel({
@@ -34,5 +36,35 @@ it("guesses fields by name, alias and label, and the key by ID", () => {
     "net",
     null,
     "customer_id"
+  ])
+})
+
+it("reads a list out of a cell as an export writes it, and names the element that is wrong", () => {
+  const lists = accessOf(
+    makeModel({
+      name: "things",
+      fields: [
+        { name: "id", kind: "integer", bits: 32 },
+        { name: "tags", kind: "list", optional: true },
+        { name: "sizes", kind: "list", of: { kind: "integer", bits: 64 }, optional: true }
+      ]
+    }),
+    callerOf("admin"),
+    open
+  )
+  const columns = ["id", "tags", "sizes"].map((name) => ({ name }))
+  const request = { columns, formulas: "escape" } as unknown as ImportRequest
+  const plan = { mapping: ["id", "tags", "sizes"], mode: "create", match: ["id"], errors: "skip" } as const
+  const read = (...values: readonly (string | null)[]) => readLine(lists, request, plan, { values, line: 1 } as never)
+  expect(Result.getOrThrow(read("1", "[\"=a\",\"b,c\"]", "[1, \"9007199254740993\"]")).body).toEqual({
+    id: 1,
+    tags: ["=a", "b,c"],
+    sizes: ["1", "9007199254740993"]
+  })
+  expect(Result.getOrThrow(read("1", null, "[]")).body).toEqual({ id: 1, tags: null, sizes: [] })
+  const refused = read("1", "a, b", "[1, 1.5]")
+  expect(Result.isFailure(refused) && refused.failure).toMatchObject([
+    { field: "tags", message: "Expected JSON." },
+    { field: "sizes[1]" }
   ])
 })

@@ -9,15 +9,17 @@ import { countries, currencies } from "./codes.ts"
 import { endOfDigits } from "./digits.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
 import type { Cell, DecimalShape, EnumShape, IntegerShape, Json, Kind, ListShape, Shape } from "./kind.ts"
-import { elementsOf, listCell } from "./list.ts"
+import { cellsIn, elementsOf, isNested, listCell, mostListCharacters } from "./list.ts"
 
 /**
  * Why a value is refused. `type`: not this kind of value · `max`: text too long · `enum`: not one of the values · `required`: null ·
- * `invalid`: the right kind, but not acceptable. `message` is one sentence that never repeats the value.
+ * `invalid`: the right kind, but not acceptable. `message` is one sentence that never repeats the value. `at`: the element of a list, from 0, that is
+ * refused.
  */
 export interface ValueProblem {
   readonly code: "type" | "max" | "enum" | "invalid" | "required"
   readonly message: string
+  readonly at?: number
 }
 
 type Read<A> = Result.Result<A, ValueProblem>
@@ -273,19 +275,39 @@ const jsonCell = (json: Json): Read<string> => {
 
 // ------------------------------------------------------------------------------------------------------------------- lists
 
-const listExpected = "Expected a list of texts."
-
-const listFromJson = ({ max }: ListShape, json: Json): Read<string> => {
-  if (!Array.isArray(json)) return refuse("type", listExpected)
-  const texts: string[] = []
-  for (const element of json as readonly Json[]) {
-    if (typeof element !== "string") return refuse("type", listExpected)
-    if (!isStorable(element)) return refuse("invalid", unstorable)
-    texts.push(element)
+const listFromJson = (shape: ListShape, json: Json): Read<string> => {
+  if (!Array.isArray(json)) return refuse("type", "Expected a list, such as [\"one\", \"two\"].")
+  const elements = json as readonly Json[]
+  // Counted first, so that of a million elements none is read.
+  if (shape.max !== null && elements.length > shape.max) {
+    return refuse("max", `Expected at most ${shape.max} elements.`)
   }
-  return max !== null && texts.length > max
-    ? refuse("max", `Expected at most ${max} texts.`)
-    : Result.succeed(listCell(texts))
+  const of = { ...shape.of, optional: shape.nulls }
+  const written: Json[] = []
+  for (const [at, element] of elements.entries()) {
+    const cell = cellFromJson(of, element)
+    if (Result.isFailure(cell)) return Result.fail({ ...cell.failure, at })
+    written.push(wireFromCell(of, cell.success))
+  }
+  const cell = listCell(written)
+  return cell.length > mostListCharacters
+    ? refuse("max", `Expected a list of at most ${mostListCharacters} characters as JSON.`)
+    : Result.succeed(cell)
+}
+
+/** Orders two lists by their elements, and the shorter before the longer. Null stands above all values. */
+const compareLists = ({ of }: ListShape, a: string, b: string): number => {
+  if (a === b) return 0
+  const [left, right] = [cellsIn(a), cellsIn(b)]
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const [one, other] = [left[i]!, right[i]!]
+    const order = one === null || other === null
+      ? Number(one === null) - Number(other === null)
+      : compareCells(of, one, other)
+    if (order !== 0) return order
+  }
+  // Lists of the same elements differ in how arrays stand in arrays, or not at all.
+  return left.length - right.length || Number(isNested(a) || isNested(b))
 }
 
 // ------------------------------------------------------------------------------------------------------------ text to cells
@@ -487,7 +509,8 @@ export const compareCells = (shape: Shape, a: string, b: string): number => {
     case "currency":
     case "country":
     case "json":
-    case "list":
       return compareCodePoints(a, b)
+    case "list":
+      return compareLists(shape, a, b)
   }
 }

@@ -36,11 +36,12 @@ export interface PlainShape {
   readonly kind: "boolean" | "timestamp" | "date" | "float" | "uuid" | "json" | "currency" | "country"
 }
 
-/** A list of values of one kind, an array of the database. `max`: most of them, or null. */
+/** A list of values of one kind, an array of the database. `max`: most of them, or null. `nulls`: whether a body may give elements that are null. */
 export interface ListShape {
   readonly kind: "list"
-  readonly of: "text"
+  readonly of: ElementShape
   readonly max: number | null
+  readonly nulls: boolean
 }
 
 /** What values a field or column may hold: its kind, with what bounds that kind. */
@@ -52,13 +53,16 @@ export type Kind = Shape["kind"]
 /** The kinds of single values. */
 export type ScalarKind = Exclude<Kind, "list">
 
+/** What the elements of a list may be. Never `json`: a JSON value is a list by itself where it has to be. */
+export type ElementShape = Exclude<Shape, ListShape>
+
 /**
  * One stored value as exact, canonical text; `null` is SQL NULL.
  *
  * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
  * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
- * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of an array, as `JSON.stringify` writes it · text, enum, currency, country the text
- * itself.
+ * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of the array in wire form, as `JSON.stringify` writes it · text, enum, currency,
+ * country the text itself.
  */
 export type Cell = string | null
 

@@ -3,7 +3,7 @@
  * nothing and does not know where it is used.
  */
 
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { plain, short } from "../model/plain.ts"
@@ -17,10 +17,13 @@ import { enumText } from "./text.ts"
 const loadRelation = () => import("./relation.tsx")
 const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
 
+const loadArray = () => import("./array.tsx")
+const ArrayInput = lazy(() => loadArray().then(({ ArrayInput }) => ({ default: ArrayInput })))
+
 const PluginInput = lazy(() => import("./plugin.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
 
 /** Loads the input of relations in advance, so that it opens at once, also without a connection. */
-export const prepareInputs = (): void => void loadRelation().catch(() => undefined)
+export const prepareInputs = (): void => void Promise.all([loadRelation(), loadArray()]).catch(() => undefined)
 
 interface InnerProps extends InputProps {
   readonly t: ReturnType<typeof useMessages>
@@ -96,7 +99,8 @@ const Line = (props: InnerProps): ReactNode => {
   const [text, setText] = useState(() => typed ?? editText(field, value))
   const shown = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  useEffect(() => {
+  // At once: a letter that is typed next belongs to the new text.
+  useLayoutEffect(() => {
     // A value from outside (undo, a merge, another version) replaces the text. A value that was typed here does not.
     if (Object.is(shown.current, value)) return
     shown.current = value
@@ -167,6 +171,13 @@ const Plain = (props: InputProps): ReactNode => {
   const { field } = props
   if (field.kind === "file") return <FileInput {...props} />
   if (field.kind === "files") return <FilesInput {...props} />
+  if (field.kind === "array") {
+    return (
+      <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
+        <ArrayInput {...props} Element={Plain} />
+      </Suspense>
+    )
+  }
   if (field.relation !== undefined) {
     return (
       <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>

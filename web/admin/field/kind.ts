@@ -134,6 +134,7 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
     case "json":
     case "file":
     case "files":
+    case "array":
       return 220
     default:
       return fieldsOfTitle(resource.view.title ?? "").includes(field.name) ? 260 : (field.max ?? 999) <= 30 ? 140 : 220

@@ -14,6 +14,7 @@ import { EditorView, keymap, placeholder } from "@codemirror/view"
 import * as Result from "effect/Result"
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
+import { elementOf } from "../field/array.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
@@ -35,6 +36,7 @@ const functions: readonly Completion[] = [
   { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
   { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
   { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
+  { label: "length", detail: "(list) >= 2", apply: "length(", type: "function" },
   { label: "now", detail: "() - 7d", apply: "now() - ", type: "function" }
 ]
 
@@ -52,7 +54,8 @@ const completer =
     const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
     if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
       const known = resource.fields.get(field.name)
-      const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
+      const of = known === undefined ? undefined : elementOf(known)
+      const fixed = of?.values ?? (of?.kind === "boolean" ? ["true", "false"] : null)
       const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name, limit: 100 })
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"
 import { type ReactNode, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { elementOf } from "../field/array.ts"
 import { isQuantity } from "../field/kind.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { Problem } from "../ground/problem.tsx"
@@ -174,7 +175,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
             <span className="cut">
               {value === null
                 ? <em className="dim">{w.noValue}</em>
-                : <Value resource={resource} field={field} value={value} linked={false} />}
+                : <Value resource={resource} field={elementOf(field)} value={value} linked={false} />}
             </span>
             <small>{format.count(count)}</small>
           </button>

@@ -115,6 +115,9 @@ export const ar: AppMessages = {
     isNot: "ليس",
     oneOf: "واحد من",
     noneOf: "ليس أيًا من",
+    has: "فيه",
+    hasAny: "فيه أحد",
+    hasNone: "ليس فيه أي من",
     atLeast: "على الأقل",
     atMost: "على الأكثر",
     over: "أكثر من",
@@ -287,7 +290,12 @@ export const ar: AppMessages = {
     notUuid: "اكتب UUID.",
     notJson: "اكتب JSON صالحًا.",
     searchAt: (name) => `البحث: ${name}`,
-    nothingFound: "لم يُعثر على شيء"
+    nothingFound: "لم يُعثر على شيء",
+    addTo: (name) => `إضافة إلى ${name}`,
+    remove: (text) => `إزالة ${text}`,
+    added: (text) => `أُضيف: ${text}`,
+    removed: (text) => `أُزيل: ${text}`,
+    tooMany: (most) => `العناصر على الأكثر: ${most}.`
   },
   account: {
     password: "كلمة المرور",

@@ -118,6 +118,9 @@ export const de: AppMessages = {
     isNot: "ist nicht",
     oneOf: "ist eines von",
     noneOf: "ist keines von",
+    has: "hat",
+    hasAny: "hat eines von",
+    hasNone: "hat keines von",
     atLeast: "mindestens",
     atMost: "höchstens",
     over: "über",
@@ -293,7 +296,12 @@ export const de: AppMessages = {
     notUuid: "Geben Sie eine UUID ein.",
     notJson: "Geben Sie gültiges JSON ein.",
     searchAt: (name) => `${name} suchen`,
-    nothingFound: "Nichts gefunden"
+    nothingFound: "Nichts gefunden",
+    addTo: (name) => `Zu ${name} hinzufügen`,
+    remove: (text) => `${text} entfernen`,
+    added: (text) => `${text} hinzugefügt`,
+    removed: (text) => `${text} entfernt`,
+    tooMany: (most) => `Höchstens ${most} ${pl(most, "Element", "Elemente")}.`
   },
   account: {
     password: "Passwort",

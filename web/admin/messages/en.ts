@@ -116,6 +116,9 @@ export const en = {
     isNot: "is not",
     oneOf: "is one of",
     noneOf: "is none of",
+    has: "has",
+    hasAny: "has any of",
+    hasNone: "has none of",
     atLeast: "at least",
     atMost: "at most",
     over: "over",
@@ -291,7 +294,12 @@ export const en = {
     notUuid: "Write a UUID.",
     notJson: "Write valid JSON.",
     searchAt: (name: string): string => `Find ${name}`,
-    nothingFound: "Nothing found"
+    nothingFound: "Nothing found",
+    addTo: (name: string): string => `Add to ${name}`,
+    remove: (text: string): string => `Remove ${text}`,
+    added: (text: string): string => `Added ${text}`,
+    removed: (text: string): string => `Removed ${text}`,
+    tooMany: (most: number): string => `At most ${most} element${s(most)}.`
   },
   account: {
     password: "Password",

@@ -118,6 +118,9 @@ export const es: AppMessages = {
     isNot: "no es",
     oneOf: "es uno de",
     noneOf: "no es ninguno de",
+    has: "tiene",
+    hasAny: "tiene alguno de",
+    hasNone: "no tiene ninguno de",
     atLeast: "al menos",
     atMost: "como mucho",
     over: "más de",
@@ -291,7 +294,12 @@ export const es: AppMessages = {
     notUuid: "Escriba un UUID.",
     notJson: "Escriba JSON válido.",
     searchAt: (name) => `Buscar ${name}`,
-    nothingFound: "Sin resultados"
+    nothingFound: "Sin resultados",
+    addTo: (name) => `Añadir a ${name}`,
+    remove: (text) => `Quitar ${text}`,
+    added: (text) => `Añadido: ${text}`,
+    removed: (text) => `Quitado: ${text}`,
+    tooMany: (most) => `Como mucho ${most} ${pl(most, "elemento", "elementos")}.`
   },
   account: {
     password: "Contraseña",

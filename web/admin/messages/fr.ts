@@ -118,6 +118,9 @@ export const fr: AppMessages = {
     isNot: "n’est pas",
     oneOf: "est l’un de",
     noneOf: "n’est aucun de",
+    has: "a",
+    hasAny: "a l’un de",
+    hasNone: "n’a aucun de",
     atLeast: "au moins",
     atMost: "au plus",
     over: "plus de",
@@ -291,7 +294,12 @@ export const fr: AppMessages = {
     notUuid: "Saisissez un UUID.",
     notJson: "Saisissez du JSON valide.",
     searchAt: (name) => `Trouver : ${name}`,
-    nothingFound: "Aucun résultat"
+    nothingFound: "Aucun résultat",
+    addTo: (name) => `Ajouter à ${name}`,
+    remove: (text) => `Retirer ${text}`,
+    added: (text) => `Ajouté : ${text}`,
+    removed: (text) => `Retiré : ${text}`,
+    tooMany: (most) => `Au plus ${most} ${pl(most, "élément", "éléments")}.`
   },
   account: {
     password: "Mot de passe",

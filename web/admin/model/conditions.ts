@@ -13,8 +13,8 @@ import {
   type Step
 } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
-import type { Field, Model } from "../../../core/domain/model/model.ts"
-import type { Shape } from "../../../core/domain/value/kind.ts"
+import type { Field, FieldOf, Model } from "../../../core/domain/model/model.ts"
+import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 
@@ -50,7 +50,9 @@ export interface Condition {
 }
 
 /** The values of a field. Files are texts, and several are a list of them. */
-const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+const shapeOf = (
+  { bits = 32, items, kind, max, precision, scale, values = [] }: Partial<MetaField> & Pick<MetaField, "kind">
+): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
@@ -63,7 +65,11 @@ const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaFi
     case "file":
       return { kind: "text", max: max ?? null }
     case "files":
-      return { kind: "list", of: "text", max: max ?? null }
+      return { kind: "list", of: { kind: "text", max: null }, max: max ?? null, nulls: false }
+    case "array": {
+      const of = shapeOf(items ?? { kind: "text" }) as ElementShape
+      return { kind: "list", of, max: max ?? null, nulls: items?.nulls === true }
+    }
     default:
       return { kind }
   }
@@ -165,7 +171,7 @@ const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost"
 
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
-  if (tree.op === "in") {
+  if (tree.op === "in" || (tree.op === "has" && tree.values.length > 1)) {
     const values = tree.values.map(literalOf)
     return values.some((value) => value === null) ? null : { field: tree.field.name, values: values as string[] }
   }
@@ -197,11 +203,25 @@ export const simpleOf = (tree: FilterTree): Simple | null => {
     }
     case "contains":
       return { field: tree.field.name, is: "contains", values: [tree.text] }
+    case "has": {
+      const value = literalOf(tree.values[0]!)
+      return value === null ? null : { field: tree.field.name, is: "contains", values: [value] }
+    }
+    case "length":
+      return tree.is === ">" && tree.number === 0 ? { field: tree.field.name, is: "notEmpty", values: [] } : null
     case "null":
       return { field: tree.field.name, is: "empty", values: [] }
     case "search":
       return { field: "", is: "search", values: [tree.text] }
     case "not": {
+      const { item } = tree
+      if (item.op === "length" && item.is === ">" && item.number === 0) {
+        return { field: item.field.name, is: "empty", values: [] }
+      }
+      if (item.op === "has") {
+        const values = item.values.map(literalOf)
+        return values.includes(null) ? null : { field: item.field.name, is: "noneOf", values: values as string[] }
+      }
       if (tree.item.op === "null") return { field: tree.item.field.name, is: "notEmpty", values: [] }
       const refused = equalities(tree.item)
       if (refused === null) return null
@@ -229,6 +249,15 @@ export const printConditions = (texts: readonly string[]): string =>
   // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
 
+/** The same of a list. One that is empty has no elements, or is null. */
+const textOfList = (field: FieldOf<"list">, is: Operator, values: readonly string[]): string | null => {
+  const some: FilterTree = { op: "length", field, is: ">", number: 0 }
+  if (is === "empty" || is === "notEmpty") return printFilter(is === "empty" ? not(some) : some)
+  if (values.length === 0) return null
+  const has: FilterTree = { op: "has", field, values: values.map((text) => ({ of: "literal", text })) }
+  return printFilter(is === "noneOf" || is === "isNot" ? not(has) : has)
+}
+
 /** The unchecked text of a simple condition. Null if values are missing. */
 export const textOfSimple = ({ field: name, is, values }: Simple, resource: Resource): string | null => {
   const scope = scopeOf(resource)
@@ -238,6 +267,7 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
   }
   const field = scope.names.get(name)
   if (field === undefined) return null
+  if (field.kind === "list") return textOfList(field, is, values)
   const literal = (text: string): Operand => ({ of: "literal", text })
   const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
   const [first = ""] = values
@@ -317,6 +347,8 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
       return ["atLeast", "atMost", "is", "isNot", "over", "under", ...presence]
     case "uuid":
       return ["is", "isNot", ...presence]
+    case "array":
+      return ["oneOf", "contains", "noneOf", "empty", "notEmpty"]
     default:
       return ["empty", "notEmpty"]
   }
