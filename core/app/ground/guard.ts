@@ -7,17 +7,17 @@
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
-import type { FilterTree } from "../../domain/filter/tree.ts"
-import { allOf, always, conditionsOf, relatedOf } from "../../domain/filter/tree.ts"
-import type { Field } from "../../domain/model/model.ts"
+import type { FilterTree, OrderKey } from "../../domain/filter/tree.ts"
+import { always, conditionsOf, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
-import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
+import { isExpensive, isExpensiveRelated, isHasty } from "../../domain/read/guard.ts"
+import type { GuardBound, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
-import { filteredProblem, recordsProblem } from "./refusal.ts"
+import { adviceFor } from "./advice.ts"
+import { filteredProblem } from "./refusal.ts"
 
 /** A walk in the page's order that stops early, or all rows that pass before the first. */
 export type Way = "walk" | "whole"
@@ -45,6 +45,7 @@ const judged = 60_000_000n
 
 export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 
+const nothingOrdered: readonly OrderKey[] = []
 const rowsIds = new WeakMap<FilterTree, number>()
 let lastRowsId = 0
 
@@ -55,13 +56,21 @@ const rowsId = (rows: FilterTree): number => {
   return id
 }
 
-/** Names what the caller sees through the relations of a filter, and the fields that it searches there; empty where it has none. */
-export const relatedName = ({ caller }: Access, filter: FilterTree): string => {
+/**
+ * Names what the caller sees through the relations of a filter and of an order, and the fields that the filter searches there; empty where they have none.
+ */
+export const relatedName = (
+  { caller }: Access,
+  filter: FilterTree,
+  order: readonly OrderKey[] = nothingOrdered
+): string => {
   const related = relatedOf(filter)
-  return related.length === 0
+  const path = pathOf(order)?.ways ?? []
+  return related.length === 0 && path.length === 0
     ? ""
     : JSON.stringify([
       related.map(({ way }) => rowsId(way.rows)),
+      path.map(({ rows }) => rowsId(rows)),
       conditionsOf(filter, "search").map(({ fields }) => fields.map(({ index }) => index)),
       caller.tenant,
       caller.id
@@ -121,7 +130,8 @@ export const guardPlan = (
   const { now } = plan.bindings
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
-  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
+  const path = "shape" in plan ? pathOf(plan.shape.order) : null
+  const related = path !== null || relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
   const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
   // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
@@ -129,7 +139,9 @@ export const guardPlan = (
   const refuses = (estimate: PlanEstimate): boolean =>
     related
       ? timed
-        ? guard.mode !== "reject" && isExpensiveRelated(estimate, most)
+        // Time shows what the related records cost. That an order has no index is certain before.
+        ? (guard.mode !== "reject" && isExpensiveRelated(estimate, most)) ||
+          (path !== null && isExpensive(estimate, most))
         : isExpensiveRelated({ ...estimate, cost: estimate.through }, most)
       : isExpensive(estimate, most) ||
         isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
@@ -157,65 +169,4 @@ export const guardPlan = (
       })
     }
   )
-}
-
-/** What would help: an index that the planner would take, else the bound and its present value. */
-interface Advice {
-  readonly hint: string
-  readonly suggestion: string | null
-}
-
-const adviceFor = (
-  core: Guarding,
-  access: Access,
-  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
-  estimate: PlanEstimate,
-  bound: GuardBound
-): Effect.Effect<Advice, Problem> => {
-  const option = `raise options.scanGuard.${bound}, which is ${core.options.scanGuard[bound]}`
-  const index = indexFor(access, plan, estimate)
-  if (index === null) {
-    const narrower = bound === "seqScanRows" ? "Filter or order by indexed fields" : "Narrow the filter"
-    return Effect.succeed({ hint: `${narrower}, or ${option}.`, suggestion: null })
-  }
-  return Effect.map(
-    Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
-    (there) =>
-      there
-        ? {
-          hint:
-            `An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or ${option}.`,
-          suggestion: null
-        }
-        : { hint: index.sql, suggestion: index.sql }
-  )
-}
-
-const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
-  if (!("of" in plan)) return []
-  if (plan.of !== "groups") return [plan.field]
-  const { keys, measures } = plan.question
-  return [...keys, ...measures].flatMap((asked) => "field" in asked ? [asked.field] : [])
-}
-
-const indexFor = (
-  access: Access,
-  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
-  estimate: PlanEstimate
-): IndexSuggestion | null => {
-  const page = "shape" in plan
-  if (!page && !isIndexable(estimate)) return null
-  // What an aggregate groups or measures comes last in an index that serves it without the table.
-  const order = page
-    ? "keys" in plan && plan.how.of === "counts" ? [] : plan.shape.order
-    : askedFields(plan).map((field) => ({ field, descending: false }))
-  const readable = new Set<Field>(access.restricted.fields)
-  const all = access.caller.roles.includes("admin")
-  // The field that pairs with the values comes first, as it would if the query were for one of them.
-  const where = !page
-    ? plan.where
-    : "keys" in plan
-    ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
-    : plan.shape.where
-  return suggestIndex(access.model, where, order, (field) => all || readable.has(field))
 }

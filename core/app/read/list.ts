@@ -92,7 +92,7 @@ export const checkList = function*(
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
   const filter = yield* checkFilter(call.access, access, request.filter)
-  const order = yield* checkOrder(access.restricted, request.orderBy)
+  const order = yield* checkOrder(call.access, access, request.orderBy)
   const own = ownNames(request.fields)
   const fields = yield* checkFields(access.restricted, own)
   const expansion = yield* checkExpand(core, call, access, request.expand)
@@ -113,7 +113,7 @@ export const checkList = function*(
     key: queryKey(
       core,
       access,
-      relatedName(access, filter),
+      relatedName(access, filter, order),
       request.filter,
       request.orderBy,
       String(request.showDeleted)
@@ -173,8 +173,7 @@ const openPosition = (
 }
 
 /** The cells a row has for the keys of the order: the position of a token. */
-export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
-  shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
+export const positionCells = (shape: ListShape, row: Row): readonly Cell[] => shape.cells.map((at) => row[at] ?? null)
 
 const answerList = Effect.fnUntraced(function*(
   fiber: RequestFiber,
