@@ -18,8 +18,9 @@ import type { OrderKey, Way } from "./tree.ts"
 /** Limits of an order. */
 export const maxOrderCharacters = 10_000
 const maxKeys = 20
-/** Most fields of an order that are reached through relations: each doubles the walks of a page. */
-export const maxOrderPaths = 1
+/** Most fields of an order that are reached through relations, and of one that has such a field: each field is one more walk of a page. */
+const maxOrderPaths = 1
+const maxKeysBesidePath = 5
 
 const example = "Write names separated by commas, such as created_at desc, id."
 
@@ -166,6 +167,11 @@ export const readOrder = (
       seen.add(path)
       keys.push(ways.length === 0 ? { field, descending } : { field, descending, ways })
     }
+  }
+  const { [maxKeysBesidePath]: beyond } = written.success
+  if (paths > 0 && beyond !== undefined) {
+    const message = `An order through relations has more than ${maxKeysBesidePath} fields.`
+    findings.add("limit", message, "Name fewer fields.", beyond.name)
   }
   return findings.errors.length > 0 ? Result.fail(findings.errors) : Result.succeed(keys)
 }

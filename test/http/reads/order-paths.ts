@@ -143,6 +143,22 @@ export const orderPathScenarios = (service: () => TestService): void => {
       }
     })
 
+    it("give each role its own order, also where both see the same of the list", async () => {
+      const wanted = async (caller: TestCaller) => {
+        const seen = new Map((await all("orders", caller)).map((each) => [each["id"], each["number"] as string]))
+        return (await all("lines", caller))
+          .map((line) => [seen.get(line["order_id"]) ?? null, line["sku"] as string, Number(line["order_id"])] as const)
+          .sort((a, b) => -compare(a[0], b[0]) || compare(a[1], b[1]) || a[2] - b[2])
+          .map(([, sku]) => sku)
+      }
+      const [own, every] = [await wanted(sales), await wanted(auditor)]
+      expect(own).not.toEqual(every)
+      const query = { order_by: "order.number desc,sku,order_id", page_size: 500, fields: "sku,order_id" }
+      for (const caller of [sales, auditor, sales, auditor]) {
+        expect(pluck(await list("lines", query, caller), "sku"), caller.id).toEqual(caller === sales ? own : every)
+      }
+    })
+
     it("go through several relations, and with a filter through them", async () => {
       const orders = new Map((await all("orders")).map((each) => [each["id"], each]))
       const customers = await customersOf(admin)
