@@ -5,7 +5,8 @@
  */
 
 import type { FilterTree, OrderKey, Way } from "../../core/domain/filter/tree.ts"
-import { allOf, always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
+import { always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
+import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, writtenOnce } from "./compile-filter.ts"
 import { type Statement, tableOf, type Writer } from "./sql.ts"
@@ -91,32 +92,27 @@ const stepsAfter = (walked: Walked, nulls: readonly boolean[], writer: Writer): 
 
 const conjunctsOf = (tree: FilterTree): readonly FilterTree[] => tree.op === "and" ? tree.items : [tree]
 
-/** The condition that a record has no value at the end of the path; none can hold where the database pledges that there is one. */
+/** The condition that a record at the end of the ways, as it is seen, passes a tree. */
+const through = (ways: readonly Way[], tree: FilterTree): FilterTree =>
+  ways.reduceRight<FilterTree>((item, way) => ({ op: "some", way, item }), tree)
+
+/** Conditions of which a record without a value at the end of the path passes just one; none where the database promises that each has a value. */
 const withoutTrees = (
   { field, ways }: Required<OrderKey>,
   pledges: readonly Pledge[]
 ): readonly FilterTree[] => {
-  const value = not({ op: "null", field })
-  const has = field.optional ? value : always
-  const certain = pledges.length === ways.length && pledges.every((each) => each.held)
-  const filled = pledges.every((each) => each.filled)
-  const seen = ways.every(({ rows }) => rows.op === "true")
-  if (certain && filled && seen && !field.optional) return []
-  const [way] = ways
-  if (ways.length === 1 && certain && way !== undefined) {
-    // Driven from the few records that are not seen, where an anti join would go through all that are.
-    const hidden = allOf([way.rows, has])
-    const unseen: FilterTree = {
-      op: "some",
-      way: { ...way, rows: always },
-      item: anyOf(conjunctsOf(hidden).map(not))
-    }
-    return [
-      ...filled ? [] : [{ op: "null", field: way.relation.from } as const],
-      ...hidden.op === "true" ? [] : [unseen]
-    ]
+  const empty: FilterTree = { op: "null", field }
+  if (pledges.length < ways.length || !pledges.every((each) => each.held)) {
+    return [not(through(ways, field.optional ? not(empty) : always))]
   }
-  return [not(ways.reduceRight<FilterTree>((item, each) => ({ op: "some", way: each, item }), has))]
+  // Each is driven from the few records at which the path ends early, where an anti join would go through all at which it does not.
+  const ends = ways.flatMap((way, i): readonly FilterTree[] => [
+    ...pledges[i]!.filled ? [] : [through(ways.slice(0, i), { op: "null", field: way.relation.from })],
+    ...way.rows.op === "true"
+      ? []
+      : [through([...ways.slice(0, i), { ...way, rows: always }], anyOf(conjunctsOf(way.rows).map(not)))]
+  ])
+  return field.optional ? [...ends, through(ways, empty)] : ends
 }
 
 /** The joins of the path, whose tables have these names. */
@@ -167,11 +163,11 @@ const sortedBy = (columns: readonly string[], order: readonly OrderKey[]): strin
 const whereOf = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : ` where ${conditions.join(" and ")}`
 
-/** The page with its path joined to every row that passes: for few rows, and for pages at a row number. */
+/** The page with its path joined to every row that passes: for few rows, or where walks do not end soon. */
 const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => {
   const { at, order, outputsOf, path, shape, table } = page
   writer.stable = false
-  const { counted, nulls, pledges, skips, whole } = variant
+  const { counted, nulls, pledges, skips } = variant
   const alone = withoutTrees(path, pledges).length === 0
   const names = path.ways.map(() => writer.alias())
   const joins = joinsOf(path.ways, names, alone ? "join" : "left join", writer)
@@ -187,14 +183,15 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
     ...shape.where.op === "true" ? [] : [conditionSql(shape.where, "t", writer)],
     ...following.length === 0 ? [] : [`(${following.join(" or ")})`]
   ]
-  // Only columns of the model are named, because the role may not be allowed to read others.
-  const read = [...new Set(shape.model.columns.map((field) => columnOf("t", field)))].join(", ")
-  const found = `select ${read}, ${value} as ${pathName} from ${table} t${joins}${whereOf(conditions)}`
   const list = [...outputsOf(writer), textOf(`t.${pathName}`, path)].join(", ")
   const sorted = sortedBy(
     order.map(({ field, ways }) => ways === undefined ? columnOf("t", field) : `t.${pathName}`),
     order
   )
+  const from = ` from ${table} t${joins}${whereOf(conditions)}`
+  // Only columns of the model are named, because the role may not be allowed to read others.
+  const read = [...new Set(shape.model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const found = `select ${read}, ${value} as ${pathName}${from}`
   if (counted !== null) {
     return writer.finish(
       `with found as materialized (${found} limit ${counted})` +
@@ -202,17 +199,25 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
     )
   }
   const skipped = skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
-  return writer.finish(
-    whole
-      // What has an offset is planned by itself: a walk in the page's order cannot take its place.
-      ? `select ${list} from (${found} offset 0) t${sorted} limit ${shape.limit}${skipped}`
-      : `select ${list} from (${found}${sortedBy(near, order)} limit ${shape.limit}${skipped}) t${sorted}`
-  )
+  // What has an offset is planned by itself: a walk in the page's order cannot take its place.
+  return writer.finish(`select ${list} from (${found} offset 0) t${sorted} limit ${shape.limit}${skipped}`)
+}
+
+/** What the rows of walks are made of, and how many of them are needed, as SQL. */
+interface Wanted {
+  readonly outputs: readonly string[]
+  readonly limit: string
 }
 
 /** The walks of a page, each as a query by itself, in the order in which they are needed. `only`: those of one side from the beginning. */
-const walksOf = (page: Page, variant: WalkVariant, writer: Writer, only?: Side): readonly string[] => {
-  const { at, order, outputsOf, path, shape, table } = page
+const walksOf = (
+  page: Page,
+  variant: WalkVariant,
+  { limit, outputs }: Wanted,
+  writer: Writer,
+  only?: Side
+): readonly string[] => {
+  const { at, order, path, shape, table } = page
   const names = path.ways.map(() => writer.alias())
   // A value decides which rows come first, so no plan is good for every value.
   writer.stable = false
@@ -228,7 +233,7 @@ const walksOf = (page: Page, variant: WalkVariant, writer: Writer, only?: Side):
   // A null has a type, and a collation, as the values beside it have them.
   const last = path.ways.at(-1)!
   const nothing = `(select ${columnOf("n", path.field)} from ${tableOf(last.model)} n where false)`
-  const named = outputsOf(writer).map((column, i) => `${column} as c${i}`)
+  const named = outputs.map((column, i) => `${column} as c${i}`)
   const ends = (own: string): string =>
     [
       ...named,
@@ -236,7 +241,7 @@ const walksOf = (page: Page, variant: WalkVariant, writer: Writer, only?: Side):
       ...order.map((_, i) => `${i === at ? own : columns[i]} as k${i}`)
     ].join(", ")
   const where = shape.where.op === "true" ? [] : [writtenOnce(shape.where, "t", writer)]
-  const limited = ` limit ${shape.limit}`
+  const limited = ` limit ${limit}`
   // Written where it is first used: a statement has no parameter that it does not name.
   let joins: string | null = null
   const parts = (side: Side, conditions: readonly string[]): readonly string[] => {
@@ -280,13 +285,29 @@ export const walkStatement = (
   const { at, order, path } = page
   // A position of a row without a value, of which there are none now: no walk leads on from there.
   const lost = variant.nulls[at] === true && withoutTrees(path, variant.pledges).length === 0
-  if (variant.counted !== null || variant.whole || variant.skips || lost) return joined(page, variant, writer)
-  const walks = walksOf(page, variant, writer)
-  const { limit } = shape
-  const width = shape.columns.length + shape.checks.length + ((shape.hashed ?? []).length > 0 ? 1 : 0)
-  const list = [...Array.from({ length: width }, (_, i) => `u.c${i}`), "u.p"].join(", ")
+  if (variant.counted !== null || variant.whole || lost) return joined(page, variant, writer)
+  const { skips } = variant
+  const identity = identityOf(shape.model)
+  const own = outputsOf(writer)
+  // Of rows that are skipped only the keys are read.
+  const offset = skips ? `${writer.add({ of: "offset" })}::bigint` : null
+  const wanted: Wanted = offset === null
+    ? { outputs: own, limit: String(shape.limit) }
+    : { outputs: identity.map((field) => columnOf("t", field)), limit: `(${offset} + ${shape.limit})` }
+  const walks = walksOf(page, variant, wanted, writer)
   const sorted = sortedBy(order.map((_, i) => `u.k${i}`), order)
-  if (walks.length < 2) return writer.finish(`select ${list} from (${walks[0]!}) u${sorted}`)
+  const finish = (head: string, rows: string): Statement => {
+    if (offset === null) {
+      const list = [...own.map((_, i) => `u.c${i}`), "u.p"].join(", ")
+      return writer.finish(`${head}select ${list} from ${rows} u${sorted} limit ${shape.limit}`)
+    }
+    const pairs = identity.map((field, i) => `${columnOf("t", field)} = u.c${i}`).join(" and ")
+    return writer.finish(
+      `${head}select ${[...own, "u.p"].join(", ")} from (select * from ${rows} u${sorted} limit ${shape.limit}` +
+        ` offset ${offset}) u join ${page.table} t on ${pairs}${sorted}`
+    )
+  }
+  if (walks.length < 2) return finish("", `(${walks[0]!})`)
   const walked: string[] = []
   const named = walks.map((walk, i) => {
     const before = walked.map((name) => ` - (select count(*) from ${name})`).join("")
@@ -294,10 +315,9 @@ export const walkStatement = (
     // The inner limit tells the planner to expect few rows; the outer one reads none where the page is full.
     return i === 0
       ? `w0 as materialized (${walk})`
-      : `w${i} as materialized (select * from (${walk}) x limit (select greatest(${limit}${before}, 0)))`
+      : `w${i} as materialized (select * from (${walk}) x limit (select greatest(${wanted.limit}${before}, 0)))`
   })
-  const all = walked.map((name) => `select * from ${name}`).join(" union all ")
-  return writer.finish(`with ${named.join(", ")} select ${list} from (${all}) u${sorted} limit ${limit}`)
+  return finish(`with ${named.join(", ")} `, `(${walked.map((name) => `select * from ${name}`).join(" union all ")})`)
 }
 
 /** The walks from the beginning, each as a page by itself, for the judgement of their costs: of rows with a value, then of those without. */
@@ -312,6 +332,7 @@ export const judgedWalks = (
   const sides: ReadonlyArray<Side | undefined> = page.at === 0 ? ["with", "without"] : [undefined]
   return sides.flatMap((side) => {
     const writer = make()
-    return walksOf(page, variant, writer, side).map((walk) => writer.finish(walk))
+    const wanted: Wanted = { outputs: outputsOf(writer), limit: String(shape.limit) }
+    return walksOf(page, variant, wanted, writer, side).map((walk) => writer.finish(walk))
   })
 }

@@ -54,8 +54,8 @@ export const faults = [
   {
     rule: "records whose target is not seen are in the order of those without one",
     file: "adapters/postgres/compile-walks.ts",
-    old: "if (certain && filled && seen && !field.optional) return []",
-    new: "if (certain && filled && !field.optional) return []",
+    old: "...way.rows.op === \"true\"\n",
+    new: "...way.rows.op !== \"false\"\n",
     tests: ["test/postgres/order-paths.test.ts"]
   },
   {

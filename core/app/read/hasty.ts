@@ -57,10 +57,11 @@ export const judgedPage = (
 }
 
 /**
- * The time of a walk. A later page in an order through relations comes to where the records without a value begin, and has to find out how few there are.
+ * The time of a walk. A later page in an order through relations comes to where the records without a value begin, and has to find out how few there are;
+ * one at a row number has rows of two tables to skip.
  */
-const walkMs = ({ after, before, shape }: PagePlan): number =>
-  pathOf(shape.order) === null || (after ?? before ?? []).length === 0 ? hastyMs : wholeMs
+const walkMs = ({ after, before, offset = 0, shape }: PagePlan): number =>
+  pathOf(shape.order) === null || ((after ?? before ?? []).length === 0 && offset === 0) ? hastyMs : wholeMs
 
 /** A later page of an answer whose first page was judged and that has begun: it goes the way that worked, and has the time of every read. */
 export const laterPage = (core: Hurrying, key: string, plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> =>
