@@ -289,22 +289,24 @@ export const walkStatement = (
   const { skips } = variant
   const identity = identityOf(shape.model)
   const own = outputsOf(writer)
-  // Of rows that are skipped only the keys are read.
+  // Of rows that are skipped, or sorted and left out, only the keys are read: what else a row is made of may cost much.
   const offset = skips ? `${writer.add({ of: "offset" })}::bigint` : null
-  const wanted: Wanted = offset === null
-    ? { outputs: own, limit: String(shape.limit) }
-    : { outputs: identity.map((field) => columnOf("t", field)), limit: `(${offset} + ${shape.limit})` }
+  const narrow = skips || shape.checks.length > 0 || (shape.hashed ?? []).length > 0
+  const wanted: Wanted = {
+    outputs: narrow ? identity.map((field) => columnOf("t", field)) : own,
+    limit: offset === null ? String(shape.limit) : `(${offset} + ${shape.limit})`
+  }
   const walks = walksOf(page, variant, wanted, writer)
   const sorted = sortedBy(order.map((_, i) => `u.k${i}`), order)
   const finish = (head: string, rows: string): Statement => {
-    if (offset === null) {
+    if (!narrow) {
       const list = [...own.map((_, i) => `u.c${i}`), "u.p"].join(", ")
       return writer.finish(`${head}select ${list} from ${rows} u${sorted} limit ${shape.limit}`)
     }
     const pairs = identity.map((field, i) => `${columnOf("t", field)} = u.c${i}`).join(" and ")
     return writer.finish(
       `${head}select ${[...own, "u.p"].join(", ")} from (select * from ${rows} u${sorted} limit ${shape.limit}` +
-        ` offset ${offset}) u join ${page.table} t on ${pairs}${sorted}`
+        `${offset === null ? "" : ` offset ${offset}`}) u join ${page.table} t on ${pairs}${sorted}`
     )
   }
   if (walks.length < 2) return finish("", `(${walks[0]!})`)

@@ -197,7 +197,7 @@ layer(connectionLayer(tableTypes), live)((it) => {
           if (listed.length > size) met.several++
 
           const columns = [model.key[0]!, ...order.filter(({ ways }) => ways === undefined).map(({ field }) => field)]
-          const shape: PageShape = { model, columns, where, order, limit: size, checks: [always] }
+          const shape: PageShape = { model, columns, where, order, limit: size, checks: reversed ? [always] : [] }
           const cellsOf = (row: Row): readonly Cell[] => {
             const own = columns.slice(1)
             return order.map(({ field, ways }) =>

@@ -91,7 +91,9 @@ const refused = (core: Hurrying, access: Access, plan: PagePlan, filter: FilterT
   ]
   return Effect.flatMap(firstMissing(core, indexes), (index) => {
     const { seqScanRows } = core.options.scanGuard
-    const narrower = path === null
+    const narrower = path !== null && (plan.offset ?? 0) > 0
+      ? "A jump in this order skips rows of both tables: go page by page, or narrow the filter"
+      : path === null
       ? "Narrow the filter by fields of the record itself"
       : "Order by fields of the record itself, narrow the filter"
     const hint = index?.sql ?? `${narrower}, or raise options.scanGuard.seqScanRows, which is ${seqScanRows}.`
