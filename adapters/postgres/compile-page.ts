@@ -5,11 +5,13 @@
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { pathOf } from "../../core/domain/filter/tree.ts"
 import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
+import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
@@ -125,7 +127,20 @@ interface Variant {
   readonly whole: boolean
 }
 
-const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement => {
+const compile = (
+  shape: PageShape,
+  variant: Variant,
+  writer: Writer,
+  pledges: readonly Pledge[] = nothingPledged
+): Statement => {
+  if (pathOf(shape.order) !== null) {
+    return walkStatement(
+      shape,
+      (own) => outputs(shape, own),
+      { ...variant, reversed: variant.direction === "before", pledges },
+      writer
+    )
+  }
   const { limit, model } = shape
   const table = tableOf(model)
   const reversed = variant.direction === "before"
@@ -219,6 +234,7 @@ const pages = new WeakMap<PageShape, BoundedMap<string, Statement>>()
  */
 const mostVariants = 12
 const noNulls: readonly boolean[] = []
+const nothingPledged: readonly Pledge[] = []
 
 const variantOf = (plan: PagePlan): Variant => {
   const position = plan.after ?? plan.before
@@ -232,15 +248,21 @@ const variantOf = (plan: PagePlan): Variant => {
   }
 }
 
-/** A page as a statement, written by the given writer. With `before`, rows come back reversed. */
-export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(plan.shape, variantOf(plan), writer)
+/** A page as a statement, written by the given writer. With `before`, rows come back reversed. `pledges`: of each relation of the order's path. */
+export const writePage = (plan: PagePlan, writer: Writer, pledges: readonly Pledge[] = nothingPledged): Statement =>
+  compile(plan.shape, variantOf(plan), writer, pledges)
 
 /** The statement of a page, compiled once for each shape and kind of position. */
-export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
+export const pageStatement = (
+  plan: PagePlan,
+  trigramSchema: string,
+  pledges: readonly Pledge[] = nothingPledged
+): Statement => {
   const variant = variantOf(plan)
   const { counted, direction, fromEnd, nulls, skips, whole } = variant
   let key = `${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
+  for (const { filled, held } of pledges) key += held ? filled ? "h" : "H" : filled ? "f" : "F"
   let known = pages.get(plan.shape)
   if (known === undefined) {
     known = new BoundedMap(mostVariants)
@@ -248,10 +270,18 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
   }
   let statement = known.get(key)
   if (statement === undefined) {
-    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema)))
+    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema), pledges))
   }
   return statement
 }
+
+/** The statements by which a page from the beginning is judged that is read by several walks. */
+export const judgedPages = (
+  { shape }: PagePlan,
+  trigramSchema: string,
+  pledges: readonly Pledge[]
+): readonly Statement[] =>
+  judgedWalks(shape, (writer) => outputs(shape, writer), pledges, () => new Writer(trigramSchema))
 
 /** A condition with its `where`; nothing when every row passes. */
 export const whereSql = (tree: FilterTree, writer: Writer): string =>

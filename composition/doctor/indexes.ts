@@ -141,6 +141,25 @@ export const checkIndexes = (
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
   }
+  for (const field of model.fields) {
+    const target = compiled.models.get(field.relation ?? "")
+    const isWayBack = [...target?.relations.values() ?? []].some((back) =>
+      back.many && back.target === model.name && back.to === field.name
+    )
+    if (tenant === null || !isWayBack || target!.tenant !== null || !hasPrefix(table, model, [field.column])) continue
+    const columns = [field.column, tenant.column]
+    if (hasPrefix(table, model, columns) || hasPrefix(table, model, [...columns].reverse())) continue
+    const all = [...new Set([...columns, ...keys])].map(quotedName).join(", ")
+    say(
+      "tenant",
+      field,
+      `The index on the foreign key does not go on with the tenant: how long a filter through the relation takes tells how many records of other tenants point at one of "${
+        target!.name
+      }".`,
+      [`create index ${concurrently}on ${name} (${all})${live};`],
+      "note"
+    )
+  }
   const virtual = new Set(table.columns.filter((column) => column.virtual).map((column) => column.name))
   for (const field of model.fields) {
     const { column } = field

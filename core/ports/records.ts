@@ -69,6 +69,8 @@ export interface PlanEstimate {
   readonly scannedRows: number
   /** Bytes of that table. */
   readonly scannedBytes: number
+  /** Its name, or that of its partition; absent where none is known. */
+  readonly scannedTable?: { readonly schema: string; readonly table: string }
   /** The planner's total cost: the time, not the work, where several processes share it. */
   readonly cost: number
   /** The cost if the read did not stop as early as the planner expects, but at the end. */

@@ -12,8 +12,8 @@ export const faults = [
   {
     rule: "a text of a shape names what the caller sees of the target",
     file: "core/app/read/expand-plan.ts",
-    old: "  const order = yield* Result.mapError(checkOrder(restricted, orderText)",
-    new: "  const order = yield* Result.mapError(checkOrder({ ...restricted, names: target.model.byName }, orderText)",
+    old: "checkOrder(null, target, orderText)",
+    new: "checkOrder(null, { ...target, restricted: { ...restricted, names: target.model.byName } }, orderText)",
     tests: ["test/http/reads/expand-shapes.test.ts"]
   },
   {
@@ -29,6 +29,55 @@ export const faults = [
     old: "  if (values.length * limit > maxRelated) {",
     new: "  if (values.length > maxRelated) {",
     tests: ["test/http/reads/expand-shapes.test.ts"]
+  },
+  {
+    rule: "an order through a relation is compiled for those who see the same of the target",
+    file: "core/domain/read/list.ts",
+    old: " ${orderIdentityOf(order)}`",
+    new: "`",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
+    rule: "a token belongs to its path",
+    file: "core/domain/read/page.ts",
+    old: "      ...ways.flatMap(({ relation }) => [relation.name, relation.target])\n",
+    new: "      ...ways.flatMap(() => [])\n",
+    tests: ["core/domain/read/page.test.ts"]
+  },
+  {
+    rule: "an order goes through relations to one record",
+    file: "core/domain/filter/order.ts",
+    old: "end.ways.find(({ relation }) => relation.many)",
+    new: "end.ways.slice(1).find(({ relation }) => relation.many)",
+    tests: ["core/domain/filter/order-paths.test.ts"]
+  },
+  {
+    rule: "records whose target is not seen are in the order of those without one",
+    file: "adapters/postgres/compile-walks.ts",
+    old: "...way.rows.op === \"true\"\n",
+    new: "...way.rows.op !== \"false\"\n",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "records without a value follow those with one",
+    file: "adapters/postgres/compile-walks.ts",
+    old: "i === at || order[i]!.field.optional",
+    new: "order[i]!.field.optional",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "an order without an index is refused before it runs",
+    file: "core/app/ground/guard.ts",
+    old: "(path !== null && isExpensive(estimate, most))",
+    new: "(path !== null && false)",
+    tests: ["test/http/reads/order-guard.test.ts"]
+  },
+  {
+    rule: "an index of a target names no column that the caller may not know of",
+    file: "core/app/ground/advice.ts",
+    old: "caller.roles.includes(\"admin\") ? [...equal, field, last.to] : [field, last.to]",
+    new: "[...equal, field, last.to]",
+    tests: ["test/http/reads/order-guard.test.ts"]
   },
   // access
   {
@@ -161,8 +210,8 @@ export const faults = [
   {
     rule: "a page of a filter is kept for those who see the same through its relations",
     file: "core/domain/read/list.ts",
-    old: "  if (relatedOf(filter).length === 0) return \"\"\n",
-    new: "  if (relatedOf(filter).length >= 0) return \"\"\n",
+    old: "  return relatedOf(filter).length === 0 ?",
+    new: "  return relatedOf(filter).length >= 0 ?",
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
@@ -196,8 +245,8 @@ export const faults = [
   {
     rule: "what a walk through relations does not give in time is found whole",
     file: "core/app/read/hasty.ts",
-    old: "  return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))\n",
-    new: "  return ifCut(take(judgement.way), refused(core, access, filter))\n",
+    old: "  return ifCut(take(judgement.way), ifCut(second, refused(core, access, plan, filter)))\n",
+    new: "  return ifCut(take(judgement.way), refused(core, access, plan, filter))\n",
     tests: ["core/app/read/hasty.test.ts"]
   },
   {

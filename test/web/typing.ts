@@ -189,6 +189,11 @@ export const orders = (client: Client<Shop>) => {
   void orders.list({ order_by: "status" })
   // @ts-expect-error There is no such direction.
   void orders.list({ order_by: "id down" })
+  void orders.list({ order_by: ["customer.city desc", "id"] })
+  // @ts-expect-error There is no such relation.
+  void orders.list({ order_by: "nope.city" })
+  // @ts-expect-error It leads to several records.
+  void orders.list({ order_by: "lines.quantity" })
   // @ts-expect-error There is no such parameter.
   void orders.list({ limit: 10 })
 }

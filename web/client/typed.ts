@@ -182,9 +182,11 @@ export type FilterIn<C, Name extends ResourceName<C>> =
   | Filter<Name>
   | ((fields: ScopeOf<C, Name>) => Filter<Name>)
 
-/** A key of an order: a sortable field, with or without a direction. Without a configuration any text. */
+/** A key of an order: a sortable field or a path to one of a record that is pointed at, with or without a direction. Without a configuration any text. */
 export type SortIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
-  : `${Marked<FieldsOf<C, Name>, "sortable">}${"" | " asc" | " desc"}`
+  :
+    | `${Marked<FieldsOf<C, Name>, "sortable">}${"" | " asc" | " desc"}`
+    | `${EdgesFrom<C, Name>["forth"]}.${string}`
 
 type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: infer Way extends RelationWay } ? Way
   : never
@@ -192,12 +194,12 @@ type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: inf
 type Stem<Name extends string> = Name extends `${infer Rest}_id` ? Rest : Name
 
 /** The relations of a configuration: the declaring resource, the target, and the names of both directions. */
-type EdgeOf<C> = {
-  [From in ResourceName<C>]: {
-    [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
-      : Edge<WayOf<FieldsOf<C, From>[Field]>, From, Field>
-  }[FieldOf<C, From>]
-}[ResourceName<C>]
+type EdgeOf<C> = { [From in ResourceName<C>]: EdgesFrom<C, From> }[ResourceName<C>]
+
+type EdgesFrom<C, From extends ResourceName<C>> = {
+  [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
+    : Edge<WayOf<FieldsOf<C, From>[Field]>, From, Field>
+}[FieldOf<C, From>]
 
 interface Edge<Way extends RelationWay, From extends string, Field extends string> {
   readonly from: From

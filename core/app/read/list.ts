@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import { rolesKey } from "../../domain/access/caller.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
+import { pathsIn } from "../../domain/filter/tree.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
@@ -111,7 +112,7 @@ export const checkList = function*(
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
   const filter = yield* checkFilter(call.access, access, request.filter)
-  const order = yield* checkOrder(access.restricted, request.orderBy)
+  const order = yield* checkOrder(call.access, access, request.orderBy)
   const own = ownNames(request.fields)
   const fields = yield* checkFields(access.restricted, own)
   const expansion = yield* checkExpand(core, call, access, request.expand)
@@ -132,7 +133,7 @@ export const checkList = function*(
     key: queryKey(
       core,
       access,
-      relatedName(access, filter),
+      relatedName(access, filter, pathsIn(order)),
       request.filter,
       request.orderBy,
       String(request.showDeleted)
@@ -199,8 +200,7 @@ const openPosition = (
 }
 
 /** The cells a row has for the keys of the order: the position of a token. */
-export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
-  shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
+export const positionCells = (shape: ListShape, row: Row): readonly Cell[] => shape.cells.map((at) => row[at] ?? null)
 
 /** Judges the first page of the query, whichever is asked for, and the exact count. */
 const guardList = (

@@ -87,6 +87,24 @@ const unrelated: Related = () => {
   throw new Error("There are no related records at hand.")
 }
 
+/** The cell at the end of relations that lead to one record each; null where there is none that is seen. */
+export const cellThrough = (
+  ways: readonly Way[],
+  field: Field,
+  cellOf: CellOf,
+  bindings: Bindings,
+  related: Related
+): Cell => {
+  const [way, ...rest] = ways
+  if (way === undefined) return cellOf(field)
+  const value = cellOf(way.relation.from)
+  if (value === null) return null
+  for (const record of related(way, value)) {
+    if (evaluate(way.rows, record, bindings, related)) return cellThrough(rest, field, record, bindings, related)
+  }
+  return null
+}
+
 /** How many related records pass, as far as that has to be known. */
 const passing = (
   { item, way }: RelatedTree,

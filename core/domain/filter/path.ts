@@ -31,30 +31,39 @@ export interface End {
   readonly scope: FilterScope
 }
 
-const nowhere = (checking: Checking, name: Word): null =>
-  checking.findings.add(
-    "unknown-field",
-    "No condition can go through relations here.",
-    "Ask for fields of the record itself.",
-    name
-  )
+/** Where a path begins, and where its errors go. */
+export type Following = Pick<Checking, "depth" | "findings" | "scope">
+
+/** What goes along a path: how a text is refused that goes too far, or where no path leads. */
+export interface Traveller {
+  readonly what: "condition" | "order"
+  readonly otherwise: string
+}
+
+const asCondition: Traveller = { what: "condition", otherwise: "Ask for fields of the record itself." }
+
+const nowhere = ({ findings }: Following, name: Word, { otherwise, what }: Traveller): null =>
+  findings.add("unknown-field", `No ${what} can go through relations here.`, otherwise, name)
 
 /** Follows relations. `missing` says how an unknown name is refused. */
-const follow = (
-  checking: Checking,
+export const follow = (
+  checking: Following,
   name: Word,
   steps: readonly string[],
-  missing: (hint: string) => null
+  missing: (hint: string) => null,
+  traveller: Traveller = asCondition
 ): End | null => {
   let { scope } = checking
   const ways: Way[] = []
   for (const step of steps) {
     const { relations } = scope
-    if (relations === undefined) return nowhere(checking, name)
+    if (relations === undefined) return nowhere(checking, name, traveller)
     if (checking.depth + ways.length === maxRelationDepth) {
       return checking.findings.add(
         "limit",
-        `A condition goes through at most ${maxRelationDepth} relations.`,
+        `${
+          traveller.what === "order" ? "An order" : "A condition"
+        } goes through at most ${maxRelationDepth} relations.`,
         "Ask a resource that is nearer.",
         name
       )
@@ -69,15 +78,16 @@ const follow = (
   return { ways, scope }
 }
 
-const hintFor = (text: string, before: readonly string[], names: readonly string[], what: string): string => {
+/** A hint about a name at some place of a path. */
+export const hintFor = (text: string, before: readonly string[], names: readonly string[], what: string): string => {
   const near = nearest(text, names)
   return near === null ? nameHint(text, names, what) : `Did you mean ${[...before, near].join(".")}?`
 }
 
 /** Refuses a path with an empty part. */
-const isWhole = (checking: Checking, name: Word, parts: readonly string[]): boolean => {
+export const isWhole = ({ findings }: Following, name: Word, parts: readonly string[]): boolean => {
   if (!parts.includes("")) return true
-  checking.findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
+  findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
   return false
 }
 

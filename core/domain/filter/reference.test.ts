@@ -45,8 +45,8 @@ describe("the reference page", () => {
     )
     expect(through.length).toBeGreaterThan(15)
     const scopes: { readonly [name: string]: FilterScope } = {
-      orders: shopScope(["id"], { customer: "customers", lines: "lines" }),
-      customers: shopScope(["id", "country"], { orders: "orders" }),
+      orders: shopScope(["id", "status"], { customer: "customers", lines: "lines" }),
+      customers: shopScope(["id", "country", "name"], { orders: "orders" }),
       lines: shopScope(["id", "quantity"], { product: "products" }),
       products: shopScope(["id", "name"], {})
     }
@@ -72,6 +72,10 @@ describe("the reference page", () => {
       return scopeOf(fields, { relations: { names: () => Object.keys(relations), step } })
     }
     expect(through.filter((text) => Result.isFailure(readFilter(text, scopes["orders"]!)))).toEqual([])
+    const orders = section("Orders through relations").split("\n").filter((line) => line.startsWith("| `"))
+      .flatMap((line) => codes(line.split(" | ")[0]!))
+    expect(orders.length).toBe(3)
+    expect(orders.filter((text) => Result.isFailure(readOrder(text, scopes["orders"]!)))).toEqual([])
   })
 
   it("shows an error as it is", () => {

@@ -3,7 +3,7 @@
  * evaluator both read this shape. It is two-valued everywhere: a null never makes a condition unknown.
  */
 
-import type { Field, FieldOf, Model, Relation } from "../model/model.ts"
+import type { Field, FieldOf, Model, Relation, SortKey } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 
 /**
@@ -30,6 +30,28 @@ export interface Way {
   readonly to: Field
   readonly rows: FilterTree
 }
+
+/**
+ * A key of an order of records. With `ways` the field is the target's at the end of these relations, each to one record: a record that leads to none that
+ * is seen has a null there.
+ */
+export interface OrderKey extends SortKey {
+  readonly ways?: readonly Way[]
+}
+
+/** An order's key through relations, if it has one. There is one at most. */
+export const pathOf = (order: readonly OrderKey[]): Required<OrderKey> | null =>
+  (order.find(({ ways }) => ways !== undefined) as Required<OrderKey> | undefined) ?? null
+
+/** The relations that an order goes through, as paths. */
+export const pathsIn = (order: readonly OrderKey[]): ReadonlyArray<readonly Way[]> => {
+  const path = pathOf(order)
+  return path === null ? [] : [path.ways]
+}
+
+/** The keys that are fields of the record itself. */
+export const ownKeys = (order: readonly OrderKey[]): readonly SortKey[] =>
+  pathOf(order) === null ? order : order.filter(({ ways }) => ways === undefined)
 
 /**
  * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar`, `regex`, `has` and `length` are false on a null. `not` is plain negation, so

@@ -241,7 +241,7 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
   const relations: MetaRelation[] = []
   for (const relation of model.relations.values()) {
     const target = other(relation.target)
-    const listable = target !== null && target.decisions.read.of !== "deny"
+    const listable = target !== null && !target.tenantMissing && target.decisions.read.of !== "deny"
     if (!listable || shown(relation.from) === null || !target.restricted.byName.has(relation.to)) continue
     relations.push({
       name: relation.name,

@@ -94,7 +94,13 @@ const sorts = (field: Field): boolean => field.sortable && field.kind !== "json"
 
 const orderText = (subject: Subject): string | null => {
   const names = namesThat(subject, sorts)
-  return names === "" ? null : `Names separated by commas, each with \` desc\` if wanted (AIP-132). Fields: ${names}.`
+  const ways = subject.relations.filter(({ many }) => !many).map((relation) => relation.name)
+  if (names === "" && ways.length === 0) return null
+  return [
+    "Names separated by commas, each with ` desc` if wanted (AIP-132).",
+    ...names === "" ? [] : [`Fields: ${names}.`],
+    ...ways.length === 0 ? [] : [`One path may go through ${codes(ways)}.`]
+  ].join(" ")
 }
 
 const listedDepth = 2

@@ -4,7 +4,7 @@
  */
 
 import type { Caller } from "../access/caller.ts"
-import type { SortKey } from "../model/model.ts"
+import type { OrderKey } from "../filter/tree.ts"
 import type { Cell } from "../value/kind.ts"
 
 /** What a token remembers. `cells` pair with the order's keys. */
@@ -30,7 +30,7 @@ export const pageContext = (
   caller: Caller,
   resource: string,
   request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean },
-  order: readonly SortKey[]
+  order: readonly OrderKey[]
 ): string =>
   JSON.stringify([
     "page",
@@ -40,7 +40,11 @@ export const pageContext = (
     request.showDeleted,
     caller.tenant,
     caller.id,
-    order.map(({ field }) => [field.kind, field.column])
+    order.map(({ field, ways = [] }) => [
+      field.kind,
+      field.column,
+      ...ways.flatMap(({ relation }) => [relation.name, relation.target])
+    ])
   ])
 
 export const writePosition = (position: PagePosition): string =>
