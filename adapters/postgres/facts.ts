@@ -184,6 +184,35 @@ where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspna
   and not exists (select 1 from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 order by n.nspname, c.relname`
 
+const treesSql = `select n.nspname, c.relname, c.oid::text, w.ev_action::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_rewrite w on w.ev_class = c.oid and w.rulename = '_RETURN'
+where c.oid = any($1::oid[]) order by c.oid`
+
+const placesSql = `select c.oid::text, a.attnum::text, n.nspname, c.relname, a.attname
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+where c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
+  and (c.oid = any($1::oid[]) or exists (select from pg_depend d join pg_rewrite w on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+    where w.ev_class = any($1::oid[]) and d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid))`
+
+/** The queries of views as PostgreSQL keeps them, and what the numbers in them mean. */
+export interface QueryTrees {
+  readonly views: ReadonlyArray<{
+    readonly schema: string
+    readonly table: string
+    readonly number: string
+    /** `pg_rewrite.ev_action` of the rule that makes it a view. */
+    readonly tree: string
+  }>
+  /** Columns of these views, and of all that they read directly. */
+  readonly columns: ReadonlyArray<{
+    readonly number: string
+    readonly column: number
+    readonly schema: string
+    readonly table: string
+    readonly name: string
+  }>
+}
+
 export interface Facts {
   readonly server: Effect.Effect<ServerFacts, RecordsError>
   /** The facts of tables in the order asked; null for a table that is not there (or not visible to the role). */
@@ -192,6 +221,8 @@ export interface Facts {
    * Whether these columns tell the rows of a table or view apart now, and are never null. Null: it was not found out within the time of a statement.
    */
   readonly identifies: (name: TableName, columns: readonly string[]) => Effect.Effect<boolean | null, RecordsError>
+  /** The queries of all views of the given schemas, or of all but the system's. */
+  readonly trees: (schemas?: readonly string[]) => Effect.Effect<QueryTrees, RecordsError>
   /** Every table and view of the given schemas, or of all but the system's; extensions' own tables are left out. */
   readonly all: (schemas?: readonly string[]) => Effect.Effect<readonly TableFacts[], RecordsError>
 }
@@ -244,6 +275,28 @@ export const makeFacts = (postgres: Postgres): Facts => {
         (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
       )
     },
+    trees: (schemas = []) =>
+      Effect.gen(function*() {
+        const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])
+        const oids = `{${listed.map((row) => row[0]).join(",")}}`
+        const trees = yield* read(treesSql, [oids])
+        const places = yield* read(placesSql, [`{${trees.map((row) => row[2]).join(",")}}`])
+        return {
+          views: trees.map(([schema, table, number, tree]) => ({
+            schema: schema!,
+            table: table!,
+            number: number!,
+            tree: tree!
+          })),
+          columns: places.map(([number, column, schema, table, name]) => ({
+            number: number!,
+            column: Number(column),
+            schema: schema!,
+            table: table!,
+            name: name!
+          }))
+        }
+      }),
     all: (schemas = []) =>
       Effect.gen(function*() {
         const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])

@@ -13,9 +13,10 @@ import { printRefusals } from "../../core/domain/declare/refusal.ts"
 import { configNames } from "../config-file.ts"
 import { envFile, type Settings, settingsOf } from "../environment.ts"
 import { draftResources, type Drafts } from "../introspect/draft.ts"
-import { type ViewKey, viewKeys } from "../introspect/key.ts"
+import { same, type ViewKey, viewKeys } from "../introspect/key.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { select, type Selection } from "../introspect/select.ts"
+import { traceViews, withForeignKeys } from "../introspect/trace.ts"
 import { refusalsOf } from "../introspect/verify.ts"
 import { StartupError } from "../startup-error.ts"
 import { withPostgres } from "../startup.ts"
@@ -35,11 +36,18 @@ const readTables = (
   withPostgres({ url, readConnections: 1 }, (postgres) =>
     Effect.gen(function*() {
       const facts = makeFacts(postgres)
-      const tables = yield* facts.all(schemas)
+      const found = yield* facts.all(schemas)
+      if (!views) return { tables: found, views: [] }
+      const traced = traceViews(yield* facts.trees())
+      const tracedOf = (table: TableFacts) => traced.find((each) => same(table, each)) ?? null
+      const tables = found.map((table) => {
+        const own = tracedOf(table)
+        return own === null ? table : withForeignKeys(table, own, found)
+      })
       const keys: ViewKey[] = []
-      for (const table of views ? tables : []) {
+      for (const table of tables) {
         if (!table.privileges.select) continue
-        for (const columns of viewKeys(table, tables)) {
+        for (const columns of viewKeys(table, tables, tracedOf(table))) {
           const holds = yield* facts.identifies({ schema: table.schema, table: table.name }, columns)
           if (holds === false) continue
           keys.push({ table, columns, holds })

@@ -44,6 +44,8 @@ export interface DraftedResource {
   readonly key: readonly string[]
   readonly softDelete: string | null
   readonly version: string | null
+  /** Of views: nobody writes. */
+  readonly readOnly: boolean
   /** The operations that the database would refuse through the service. */
   readonly closed: readonly string[]
   readonly fields: readonly DraftedField[]
@@ -58,6 +60,8 @@ export interface Drafts {
   readonly resources: readonly DraftedResource[]
   /** Tables that no resource was made of, with the reason. */
   readonly left: readonly string[]
+  /** Views whose key somebody has to name: they stand in comments. */
+  readonly keyless?: readonly DraftedResource[]
   /** Tables that frameworks keep for themselves. */
   readonly frameworks?: Selected["frameworks"]
 }
@@ -85,6 +89,7 @@ const indexedFirst = (table: TableFacts): ReadonlySet<string> =>
 /** Drafts resources for all tables that have a key, and for views with a given one. Partitions are left to the table they are part of. */
 export const draftResources = (tables: readonly TableFacts[], views: readonly ViewKey[] | null = null): Drafts => {
   const left: string[] = []
+  const keyless: TableFacts[] = []
   const found: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
@@ -94,6 +99,7 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     if (table.kind !== "table" && table.kind !== "partitioned" && view === undefined) {
       const kind = table.kind === "foreign" ? "foreign table" : table.kind
       // Who asked for views was told of every one whose rows something tells apart.
+      if (isView(table) && views !== null && table.privileges.select) keyless.push(table)
       const advice = isView(table) && views === null ? "run with --views, or " : ""
       left.push(
         isView(table) && views !== null
@@ -127,12 +133,16 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     }
     found.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
   }
-  const names = resourceNames(found.map(({ table: { name, schema } }) => ({
+  // What stands in comments comes last, so that it takes no name away.
+  const names = resourceNames([...found.map(({ table }) => table), ...keyless].map(({ name, schema }) => ({
     schema,
     table: name,
     ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
   })))
-  const places = found.map(({ key, notes, table }, i): Place => {
+  const place = (
+    { key, notes, table }: (typeof found)[number],
+    i: number
+  ): Place => {
     const columns = table.columns.map((column) => column.name)
     const fields = fieldNames(columns)
     const reasons = columns.map((column, at) => fieldReason(column, fields[at]!))
@@ -143,13 +153,17 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
       names: new Map(columns.map((column, at) => [column, fields[at]!])),
       notes: [...notes, ...[resourceReason(table.name, names[i]!), ...reasons].filter((reason) => reason !== null)]
     }
-  })
+  }
+  const places = found.map(place)
 
   const pointers = drawPointers(places, tables)
   const grouped = new Set(places.map(({ table }) => table.schema)).size > 1
   return {
-    resources: places.map((place) => draftResource(place, pointers.get(place.name) ?? new Map(), grouped)),
-    left
+    resources: places.map((each) => draftResource(each, pointers.get(each.name) ?? new Map(), grouped)),
+    left,
+    keyless: keyless.map((table, i) =>
+      draftResource(place({ table, key: [], notes: [] }, found.length + i), new Map(), grouped)
+    )
   }
 }
 
@@ -207,15 +221,18 @@ const draftResource = (
   // The service fills in what points at no other record.
   const plain = { ...table, columns: table.columns.filter((column) => !pointers.has(column.name)) }
   const version = versionOf(plain, key)
-  const closed = new Set(isView(table) ? ["create", "update", "delete"] : [])
+  const readOnly = isView(table)
+  const closed = new Set<string>()
   const bounds: Array<readonly [string, string, string]> = []
   for (const column of table.columns) {
     const reason = leftOut(column, key)
     if (reason !== null) {
       const needed = !column.nullable && !hasDefault(column) && !filled.has(column.name)
-      if (needed) closed.add("create")
+      if (needed && !readOnly) closed.add("create")
       notes.push(
-        `${column.name} is left out: ${reason}${needed ? "; it is required, so records cannot be created here" : ""}`
+        `${column.name} is left out: ${reason}${
+          needed && !readOnly ? "; it is required, so records cannot be created here" : ""
+        }`
       )
       continue
     }
@@ -277,6 +294,7 @@ const draftResource = (
     key: keyFields,
     softDelete: field(softDelete),
     version: field(version),
+    readOnly,
     closed: [...closed],
     fields,
     bounds,

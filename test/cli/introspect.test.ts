@@ -416,6 +416,8 @@ describe("introspect of domains, triggers and views", () => {
       insert into films (made, title, part) values (1999, 'one', 0.5), (2001, 'two', null);
       insert into casts values (1, 'ann'), (1, 'bob');
       create view film_list as select id, title from films;
+      create view film_casts as select film_id as film, actor from casts;
+      create view film_actors as select film, count(*) as actors from film_casts group by film;
       create view casting as select f.id, c.actor from films f join casts c on c.film_id = f.id;
       create view nameless as select title as t from films;
       create materialized view yearly as select made, count(*) as n from films group by made;
@@ -453,12 +455,15 @@ describe("introspect of domains, triggers and views", () => {
 
   it("proposes views whose rows have a key now, closed to writes", () => {
     expect(text).toMatch(
-      /\/\/ a view: check that id always tells.*\nexport const film_list = defineResource\("film_list", \{\n {2}primaryKey: "id"/
+      /\/\/ a view: check that id always tells.*\nexport const film_list = defineResource\("film_list", \{\n {2}readOnly: true,\n {2}primaryKey: "id"/
     )
-    expect(text).toMatch(/defineResource\("yearly", \{\n {2}primaryKey: "made"/)
-    expect(text).toMatch(/defineResource\("film_list"[^]*?access: \{ create: false, update: false, delete: false \}/)
+    expect(text).toMatch(/defineResource\("yearly", \{\n {2}readOnly: true,\n {2}primaryKey: "made"/)
+    expect(text).toMatch(/defineResource\("film_actors"[^]*?primaryKey: "film",[^]*?film: relation\(films\)/)
     // The film's key comes twice in one view, and the other view shows no key.
-    expect(text).not.toContain("defineResource(\"casting\"")
+    expect(text).not.toMatch(/^export const casting/m)
+    expect(text).toContain(
+      "// export const casting = defineResource(\"casting\", {\n//   readOnly: true,\n//   primaryKey: \"…\""
+    )
     expect(text).toContain("//   casting: nothing tells the rows of this view apart")
     expect(text).toContain("//   nameless: nothing tells the rows of this view apart")
   })

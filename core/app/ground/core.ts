@@ -9,7 +9,7 @@ import type { Operation } from "../../domain/access/rules.ts"
 import type { WriteHook } from "../../domain/declare/config.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Models, WireRecord } from "../../domain/model/model.ts"
-import { accessDenied, notFound, tenantRequired } from "../../domain/problem.ts"
+import { accessDenied, isReadOnly, notFound, tenantRequired } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { ScanGuard } from "../../domain/read/guard.ts"
 import type { ItemTools } from "../../domain/read/item.ts"
@@ -80,7 +80,9 @@ export const permitted = (
   const access = call.access(resource)
   if (access === null) return Result.fail(notFound())
   if (access.tenantMissing) return Result.fail(tenantRequired())
-  if (access.decisions[operation].of === "deny") return Result.fail(accessDenied())
+  if (access.decisions[operation].of === "deny") {
+    return Result.fail(access.model.readOnly === true && operation !== "read" ? isReadOnly() : accessDenied())
+  }
   return Result.succeed(access)
 }
 

@@ -28,6 +28,7 @@ import {
   shapeOf
 } from "./field.ts"
 import { checkDerived, compileFileField } from "./file.ts"
+import { closed, readReadOnly } from "./read-only.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -37,6 +38,7 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  readonly readOnly: boolean
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -59,6 +61,7 @@ export interface Built {
 const properties = [
   "description",
   "table",
+  "readOnly",
   "fields",
   "primaryKey",
   "tenant",
@@ -204,6 +207,7 @@ export const readResource = (
     declaration,
     schema: table?.schema ?? null,
     table: table?.table ?? name,
+    readOnly: readReadOnly(name, declaration, report),
     fields,
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
@@ -388,7 +392,8 @@ const checkFilled = (draft: Draft, say: Say): void => {
     if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
-    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
+    const filled = draft.readOnly || spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+      spec.stamped ||
       spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
@@ -553,7 +558,8 @@ export const buildModel = (
     softDelete: draft.softDelete !== null,
     report
   }
-  const rules = compileRules(draft.declaration["access"], of)
+  const declared = compileRules(draft.declaration["access"], of)
+  const rules = draft.readOnly ? closed(draft.name, declared, report) : declared
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
@@ -575,6 +581,7 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
+    ...(draft.readOnly ? { readOnly: true } : {}),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),

@@ -84,6 +84,8 @@ export interface ResourceDeclaration<
   readonly description?: string
   /** The table, `schema.table` allowed; the resource's name when left out. */
   readonly table?: string
+  /** Nobody creates, changes or deletes records through the service: for views, and for tables that something else fills. */
+  readonly readOnly?: boolean
   readonly fields: Fields
   /** One field, or several in the order in which they stand in URLs. */
   readonly primaryKey: Key

@@ -67,6 +67,8 @@ export interface Model {
   readonly description: string | null
   readonly schema: string | null
   readonly table: string
+  /** Nobody writes through the service, whatever the rules. */
+  readonly readOnly?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
   readonly fields: readonly Field[]
   /** Declared fields, then system columns; `columns[i].index === i`. */
