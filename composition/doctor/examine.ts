@@ -44,6 +44,7 @@ import {
 import { checkFiles } from "./files.ts"
 import type { Finding } from "./finding.ts"
 import { checkForeign, checkTakenOver, ownSchemas } from "./foreign.ts"
+import { checkFunctions } from "./functions.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkJobs } from "./jobs.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
@@ -112,6 +113,7 @@ export const examine = async (
   const findings: Finding[] = [
     ...ofModels(assembly, facts, databases.embedded),
     ...ofTables(assembly, facts),
+    ...checkFunctions(assembly.compiled, facts),
     ...checkExtensions(assembly.compiled, facts.server),
     ...checkServer(facts.server),
     ...checkSettings(settings, assembly),

@@ -11,6 +11,7 @@ import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Models, WireRecord } from "../../domain/model/model.ts"
 import { accessDenied, isReadOnly, notFound, tenantRequired } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { argumentsOfQuery } from "../../domain/read/arguments.ts"
 import type { ScanGuard } from "../../domain/read/guard.ts"
 import type { ItemTools } from "../../domain/read/item.ts"
 import type { RecordsError, RecordsService } from "../../ports/records.ts"
@@ -94,6 +95,16 @@ export const bindingsAt = (clock: Clock, caller: Caller, params: readonly string
   now: BigInt(clock.currentTimeMillisUnsafe()) * 1000n,
   params
 })
+
+/** The same of a read, with the arguments of the function whose rows are read. */
+export const bindingsOf = (clock: Clock, { args, caller }: Call, params?: readonly string[]): Bindings =>
+  args === undefined ? bindingsAt(clock, caller, params) : { ...bindingsAt(clock, caller, params), args }
+
+/** The call without the arguments in its query, which it has as cells. */
+export const withArguments = (call: Call, { model }: Access): Result.Result<Call, Problem> =>
+  model.function === undefined
+    ? Result.succeed(call)
+    : Result.map(argumentsOfQuery(model, call.query), ({ args, rest }) => ({ ...call, query: rest, args: args! }))
 
 /**
  * A use case in two halves: what is decided at once, and what is done then. All checks of the first half are one step of the runtime

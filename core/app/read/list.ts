@@ -7,9 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import { rolesKey } from "../../domain/access/caller.ts"
+import { always } from "../../domain/filter/tree.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { argumentsName, argumentsOfBody } from "../../domain/read/arguments.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { isPath } from "../../domain/read/expand.ts"
 import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
@@ -28,7 +30,7 @@ import { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import { bindingsOf, permitted, pipeline, withArguments } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import {
   counting,
@@ -40,7 +42,7 @@ import {
   uncounted
 } from "../ground/estimate.ts"
 import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
-import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
+import { answerTooLarge, readProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { checkExpand, expandFields } from "./expand-plan.ts"
@@ -53,19 +55,29 @@ import { planSeek } from "./seek.ts"
 /** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
-    (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
-    (plan, fiber) => answerList(fiber, core, call, plan, () => list(core, call, resource))
+    (fiber) =>
+      planned(fiber, core, call, resource, (access) =>
+        Result.flatMap(
+          withArguments(call, access),
+          (own) => Result.map(listRequest(own.query), (request) => ({ call: own, request }))
+        )),
+    (plan, fiber) => answerList(fiber, core, plan, () => list(core, call, resource))
   )
 
 /** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
 export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
-      planned(fiber, core, call, resource, () =>
+      planned(fiber, core, call, resource, ({ model }) =>
         call.query.length > 0
           ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
-          : Result.flatMap(readJson(body), searchRequest)),
-    (plan, fiber) => answerList(fiber, core, call, plan, () => search(core, call, resource, body))
+          : Result.flatMap(readJson(body), (json) =>
+            Result.flatMap(argumentsOfBody(model, json), ({ args, rest }) =>
+              Result.map(searchRequest(rest), (request) => ({
+                call: args === undefined ? call : { ...call, args },
+                request
+              }))))),
+    (plan, fiber) => answerList(fiber, core, plan, () => search(core, call, resource, body))
   )
 
 /** A list request whose texts have been checked against the caller's model. */
@@ -116,7 +128,8 @@ export const checkList = function*(
       relatedName(access, filter),
       request.filter,
       request.orderBy,
-      String(request.showDeleted)
+      String(request.showDeleted),
+      ...argumentsName(call.args)
     ),
     expansion,
     filter
@@ -125,6 +138,7 @@ export const checkList = function*(
 
 /** A checked list request, and where its page begins. */
 interface ListPlan extends Checked {
+  readonly call: Call
   readonly request: ListRequest
   /** The context that the page tokens of this request are sealed to. */
   readonly context: string
@@ -133,9 +147,10 @@ interface ListPlan extends Checked {
 
 const planList = function*(core: Core, call: Call, access: Access, request: ListRequest): Checks<ListPlan> {
   const checked = yield* checkList(core, call, access, request)
-  const context = pageContext(call.caller, access.model.name, request, checked.shape.order)
+  const context = pageContext(call.caller, access.model.name, request, checked.shape.order, call.args)
   return {
     ...checked,
+    call,
     request,
     context,
     position: yield* openPosition(core, context, request.pageToken, checked.shape)
@@ -147,14 +162,15 @@ const planned = (
   core: Core,
   call: Call,
   resource: string,
-  parse: () => Result.Result<ListRequest, Problem>
+  parse: (access: Access) => Result.Result<{ readonly call: Call; readonly request: ListRequest }, Problem>
 ): Result.Result<ListPlan, Problem> =>
   Result.flatMap(
     during(fiber, "list.access", () => permitted(call, resource, "read")),
     (access) =>
       Result.flatMap(
-        during(fiber, "list.parse", parse),
-        (request) => during(fiber, "list.plan", () => Result.gen(() => planList(core, call, access, request)))
+        during(fiber, "list.parse", () => parse(access)),
+        ({ call: own, request }) =>
+          during(fiber, "list.plan", () => Result.gen(() => planList(core, own, access, request)))
       )
   )
 
@@ -179,12 +195,11 @@ export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
 const answerList = Effect.fnUntraced(function*(
   fiber: RequestFiber,
   core: Core,
-  call: Call,
-  { access, context, expansion, filter, key, position, request, shape }: ListPlan,
+  { access, call, context, expansion, filter, key, position, request, shape }: ListPlan,
   again: () => Effect.Effect<Reply, Problem>
 ): Effect.fn.Return<Reply, Problem> {
   const clock = clockOf(fiber)
-  const bindings = bindingsAt(clock, call.caller)
+  const bindings = bindingsOf(clock, call)
   const first: PagePlan = { shape: shape.page, bindings }
   const count = { model: access.model, where: shape.page.where, bindings }
   let warning = yield* guardPlan(core, access, key, first, filter, true)
@@ -210,7 +225,7 @@ const answerList = Effect.fnUntraced(function*(
     (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, filter, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
-  const refused = filteredProblem(filter)
+  const refused = readProblem(access.model, filter)
   const otherwise = (error: RecordsError | Problem): Effect.Effect<never, Problem> =>
     error instanceof RecordsError ? refused(error) : Effect.fail(error)
   const { cut = false, estimated, rows, total } = yield* phase(
@@ -366,28 +381,29 @@ export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Re
     (fiber) =>
       Result.flatMap(during(fiber, "seek.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
-          during(fiber, "seek.parse", () => seekRequest(call.query)),
-          (request) =>
-            Result.map(
-              during(fiber, "seek.plan", () => Result.gen(() => checkList(core, call, access, request))),
-              (checked) => ({ ...checked, request })
-            )
+          during(fiber, "seek.parse", () => withArguments(call, access)),
+          (own) =>
+            Result.flatMap(seekRequest(own.query), (request) =>
+              Result.map(
+                during(fiber, "seek.plan", () => Result.gen(() => checkList(core, own, access, request))),
+                (checked) => ({ ...checked, call: own, request })
+              ))
         )),
-    (plan, fiber) => answerSeek(fiber, core, call, plan)
+    (plan, fiber) => answerSeek(fiber, core, plan, () => seek(core, call, resource))
   )
 
 const answerSeek = Effect.fnUntraced(
   function*(
     fiber: RequestFiber,
     core: Core,
-    call: Call,
-    { access, expansion, filter, key, request, shape }: Checked & { readonly request: ListRequest }
+    { access, call, expansion, filter, key, request, shape }: Checked & Pick<ListPlan, "call" | "request">,
+    again: () => Effect.Effect<Reply, Problem>
   ): Effect.fn.Return<Reply, Problem> {
-    const bindings = bindingsAt(clockOf(fiber), call.caller)
+    const bindings = bindingsOf(clockOf(fiber), call)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter, true)
-    const refused = filteredProblem(filter)
+    const refused = readProblem(access.model, filter)
     const read = (plan: PagePlan) =>
       phase(
         fiber,
@@ -415,7 +431,7 @@ const answerSeek = Effect.fnUntraced(
       backward = true
       atEnd = true
     }
-    const context = pageContext(call.caller, access.model.name, request, shape.order)
+    const context = pageContext(call.caller, access.model.name, request, shape.order, call.args)
     const token = (direction: "after" | "before", row: Row | undefined): string =>
       row === undefined
         ? ""
@@ -428,13 +444,14 @@ const answerSeek = Effect.fnUntraced(
       const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
       return `"next_page_token":"${next}","prev_page_token":"${previous}"`
     }
-    const again = Effect.suspend(() => seek(core, call, access.model.name))
-    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning, again }, bindings)
+    const shown = { expansion, rows, backward, shape, tail, warning, again: Effect.suspend(again) }
+    return yield* present(fiber, core, shown, bindings)
   }
 )
 
 /** What a get reads. */
 interface GetPlan {
+  readonly call: Call
   readonly key: readonly string[]
   readonly shape: ListShape
   readonly expansion: Expansion
@@ -442,18 +459,23 @@ interface GetPlan {
 
 interface GetTarget {
   readonly access: Access
+  readonly call: Call
   readonly request: GetRequest
   readonly key: readonly string[]
 }
 
-const parseGet = (call: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
-  Result.flatMap(getRequest(call.query), (request) =>
-    Result.flatMap(
-      checkShowDeleted(access.model, request.showDeleted),
-      () => Result.map(readKey(access.model, segment), (key) => ({ access, request, key }))
-    ))
+const parseGet = (given: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
+  Result.flatMap(
+    withArguments(given, access),
+    (call) =>
+      Result.flatMap(getRequest(call.query), (request) =>
+        Result.flatMap(
+          checkShowDeleted(access.model, request.showDeleted),
+          () => Result.map(readKey(access.model, segment), (key) => ({ access, call, request, key }))
+        ))
+  )
 
-const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> => {
+const planGet = (core: Core, { access, call, key, request }: GetTarget): Result.Result<GetPlan, Problem> => {
   const own = ownNames(request.fields)
   return Result.flatMap(
     checkFields(access.restricted, own),
@@ -470,7 +492,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
           limit: 1,
           more: expandFields(expansion)
         }, core.items)
-        return { key, shape, expansion }
+        return { call, key, shape, expansion }
       })
   )
 }
@@ -482,11 +504,14 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
       Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
           during(fiber, "get.parse", () => parseGet(call, access, segment)),
-          (target) => during(fiber, "get.plan", () => planGet(core, call, target))
+          (target) => during(fiber, "get.plan", () => planGet(core, target))
         )),
-    ({ expansion, key, shape }, fiber) => {
-      const bindings = bindingsAt(clockOf(fiber), call.caller, key)
-      const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+    ({ call: own, expansion, key, shape }, fiber) => {
+      const bindings = bindingsOf(clockOf(fiber), own, key)
+      const page = Effect.catch(
+        core.records.page({ shape: shape.page, bindings }),
+        readProblem(shape.page.model, always)
+      )
       return Effect.flatMap(
         phase(fiber, "get.execute", page),
         (rows) => presentOne(core, call, shape, expansion, rows, bindings, () => get(core, call, resource, segment))

@@ -8,9 +8,10 @@ import { didYouMean, type Refusal } from "../declare/refusal.ts"
 import type { Field, Model, Models } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 import type { Kind } from "../value/kind.ts"
-import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
+import type { ColumnFacts, FunctionFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
 import { checkedValues } from "./constraint.ts"
+import { checkFunction, functionOf, rowsOf } from "./function-facts.ts"
 
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -101,7 +102,8 @@ export const declarationOf = (column: ColumnFacts): string | null => {
   return Object.hasOwn(known, column.base) ? known[column.base]! : null
 }
 
-const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+const isView = (table: TableFacts): boolean =>
+  table.kind === "view" || table.kind === "materialized view" || table.kind === "function"
 
 const article = (kind: Kind): string =>
   kind === "list" ? "a list of texts" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
@@ -409,6 +411,8 @@ export const checkFacts = (
     readonly server: ServerFacts
     readonly tables: ReadonlyMap<string, TableFacts | null>
     readonly known?: readonly string[]
+    /** The functions of each name, by resource, for resources over functions of the database. */
+    readonly functions?: ReadonlyMap<string, readonly FunctionFacts[]>
   }
 ): readonly Refusal[] => {
   const refusals: Refusal[] = []
@@ -433,7 +437,13 @@ export const checkFacts = (
   /** Tables of which the role may read nothing: a role without grants is one refusal, not one for each column. */
   const closed: string[] = []
   for (const model of models.values()) {
-    const table = tables.get(model.name) ?? null
+    const found = model.function === undefined ? null : facts.functions?.get(model.name) ?? []
+    const called = found === null ? null : functionOf(model, found)
+    const table = called === null ? tables.get(model.name) ?? null : rowsOf(called)
+    if (found !== null) {
+      checkFunction(model, found, (message, fix) => refusals.push({ resource: model.name, field: null, message, fix }))
+      if (table === null || !table.privileges.select || table.columns.length === 0) continue
+    }
     const tracked = trackedBy.get(model.name)
     // Tables of versions are made and kept current by a migration. So a column that they lack is no refusal here.
     if (tracked !== undefined) {
@@ -497,9 +507,11 @@ export const checkFacts = (
         const names = table.columns.map((each) => each.name)
         const near = didYouMean(field.column, names)
         say(
-          `The table ${tableName(model)} has no column "${field.column}".`,
-          `${near.startsWith("Did you mean") ? `${near} ` : ""}Run service introspect again, or add it: ${
-            addColumnSql(model, field)
+          `The ${table.kind === "function" ? "function" : "table"} ${
+            tableName(model)
+          } has no column "${field.column}".`,
+          `${near.startsWith("Did you mean") ? `${near} ` : ""}Run service introspect again${
+            isView(table) ? `, or name its column with column("…").` : `, or add it: ${addColumnSql(model, field)}`
           }`
         )
         continue

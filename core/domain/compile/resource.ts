@@ -17,6 +17,7 @@ import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { compileFunction, type FunctionDraft, readFunction, refuseBesideFunction } from "./database-function.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -38,6 +39,8 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  /** The function that gives the rows, or null. */
+  readonly from: FunctionDraft | null
   readonly readOnly: boolean
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
@@ -61,6 +64,7 @@ export interface Built {
 const properties = [
   "description",
   "table",
+  "from",
   "readOnly",
   "fields",
   "primaryKey",
@@ -188,6 +192,7 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
+  const from = readFunction(name, declaration, readTable, report)
   const fields = readFields(name, declaration["fields"], report)
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
@@ -205,9 +210,10 @@ export const readResource = (
   return {
     name,
     declaration,
-    schema: table?.schema ?? null,
-    table: table?.table ?? name,
-    readOnly: readReadOnly(name, declaration, report),
+    schema: from === null ? table?.schema ?? null : from.schema,
+    table: from === null ? table?.table ?? name : from.name,
+    from,
+    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined,
     fields,
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
@@ -264,6 +270,12 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
     }
     const key = target.key[0]
     if (key === undefined) return refuse(null, "")
+    if (target.from !== null) {
+      return refuse(
+        `The relation points at "${target.name}", which is a function of the database: its records exist only with arguments.`,
+        "Point at the resource of a table, or declare the field with its own kind."
+      )
+    }
     if (target.key.length > 1) {
       return refuse(
         `The relation points at "${target.name}", whose key has ${target.key.length} fields.`,
@@ -582,12 +594,16 @@ export const buildModel = (
     events: [...events.keys()],
     captured: events.size > 0,
     ...(draft.readOnly ? { readOnly: true } : {}),
+    ...(draft.from === null
+      ? {}
+      : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),
     relations
   }
   checkDerived(model, report)
+  if (model.function !== undefined) refuseBesideFunction(model, report)
   return { model, rules, events, broken, relations }
 }
 
@@ -636,7 +652,8 @@ export const linkModels = (
       const giver = { resource: draft.name, field: field.name }
       const name = field.spec.as ?? field.name.replace(/_id$/, "")
       add(source, { name, target: target.model.name, many: false, from, to: to.name }, giver, "as")
-      if (field.spec.inverse === false) continue
+      // Nobody comes back to the rows of a function without arguments.
+      if (field.spec.inverse === false || draft.from !== null) continue
       const back = field.spec.inverse ?? draft.name
       add(target, { name: back, target: draft.name, many: true, from: to, to: field.name }, giver, "inverse")
     }

@@ -8,6 +8,7 @@ import type { RuleAnswer, Where } from "../access/rules.ts"
 import { builtInEvents, type ChangeOperation } from "../model/event.ts"
 import type { FieldProblem } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
+import type { DatabaseFunction } from "./database-function.ts"
 import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
 import type { FieldName, RecordOf } from "./record.ts"
 
@@ -78,12 +79,15 @@ export interface ResourceDeclaration<
   Tenant extends SystemColumn<Fields> = SystemColumn<Fields>,
   SoftDelete extends SystemColumn<Fields> = SystemColumn<Fields>,
   Version extends SystemColumn<Fields> = SystemColumn<Fields>,
-  Owner extends FieldName<Fields> = FieldName<Fields>
+  Owner extends FieldName<Fields> = FieldName<Fields>,
+  Arguments extends FieldMap = FieldMap
 > {
   /** What its records are, for people: plain text of at most 2,000 characters. */
   readonly description?: string
   /** The table, `schema.table` allowed; the resource's name when left out. */
   readonly table?: string
+  /** Instead of a table: a function of the database whose rows it shows, `fn("shop.orders_of", { customer: f.integer() })`. It is read-only. */
+  readonly from?: DatabaseFunction<Arguments>
   /** Nobody creates, changes or deletes records through the service: for views, and for tables that something else fills. */
   readonly readOnly?: boolean
   readonly fields: Fields
@@ -111,6 +115,9 @@ type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Field
 type KeyField<Fields extends FieldMap, Key> = Key extends readonly (infer Each extends FieldName<Fields>)[] ? Each
   : Extract<Key, FieldName<Fields>>
 
+/** Of a resource over a table. */
+export type NoArguments = { readonly [name: string]: never }
+
 /** A declared resource. Its declaration is read at startup only, so a mistake in it is a refusal and not a crash. */
 export interface Resource<
   Name extends string = string,
@@ -118,7 +125,8 @@ export interface Resource<
   Key extends Json = Json,
   Managed extends string = string,
   Owner extends string = string,
-  KeyField extends string = string
+  KeyField extends string = string,
+  Arguments extends FieldMap = FieldMap
 > {
   readonly _tag: "Resource"
   readonly name: Name
@@ -131,6 +139,8 @@ export interface Resource<
   readonly "~owner": Owner
   /** Names of the fields of the key. */
   readonly "~keyField": KeyField
+  /** Arguments of the function that gives its rows. */
+  readonly "~arguments": Arguments
 }
 
 /** The record type of a resource: `RecordFrom<typeof orders>`. */
@@ -153,17 +163,19 @@ export const defineResource = <
   const Tenant extends SystemColumn<Fields> = never,
   const SoftDelete extends SystemColumn<Fields> = never,
   const Version extends SystemColumn<Fields> = never,
-  const Owner extends FieldName<Fields> = never
+  const Owner extends FieldName<Fields> = never,
+  Arguments extends FieldMap = NoArguments
 >(
   name: Name,
-  declaration: ResourceDeclaration<Fields, Key, Tenant, SoftDelete, Version, Owner>
+  declaration: ResourceDeclaration<Fields, Key, Tenant, SoftDelete, Version, Owner, Arguments>
 ): Resource<
   Name,
   Fields,
   KeyOf<Fields, Key>,
   Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
   Owner,
-  KeyField<Fields, Key>
+  KeyField<Fields, Key>,
+  Arguments
 > => {
   const resource: Pick<Resource<Name>, "_tag" | "name" | "declaration"> = { _tag: "Resource", name, declaration }
   return resource as Resource<
@@ -172,6 +184,7 @@ export const defineResource = <
     KeyOf<Fields, Key>,
     Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
     Owner,
-    KeyField<Fields, Key>
+    KeyField<Fields, Key>,
+    Arguments
   >
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Json, Kind, Shape } from "../value/kind.ts"
+import type { FunctionSource } from "./database-function.ts"
 import type { FileField } from "./file.ts"
 
 /** What every field has, whatever its kind. */
@@ -67,6 +68,8 @@ export interface Model {
   readonly description: string | null
   readonly schema: string | null
   readonly table: string
+  /** The function of the database that gives its rows; `schema` and `table` are then its name. */
+  readonly function?: FunctionSource
   /** Nobody writes through the service, whatever the rules. */
   readonly readOnly?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
