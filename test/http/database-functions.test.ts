@@ -1,14 +1,18 @@
 /** Resources over functions of the database (docs/guides/views-and-functions.md#functions): arguments, lists, what is refused, and what hostile callers and functions can do. */
 
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { createClient } from "resource-admin/client"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { checkDatabase } from "../../composition/startup.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
 import { fn } from "../../core/domain/declare/database-function.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../core/domain/declare/roles.ts"
-import { startService, type TestService } from "../support/composed.ts"
+import { startService, type TestService, tokenOf } from "../support/composed.ts"
 
 const customers = defineResource("customers", {
   table: "shop.customers",
@@ -60,6 +64,12 @@ const plain = defineResource("plain", {
   fields: { id: f.integer().filterable().sortable() }
 })
 
+const config = defineConfig({
+  resources: [customers, ordersOf, byStatus, echo, failing, plain],
+  roles: defineRoles({ admin: ["*"], clerk: ["customers.read"] }),
+  options: { tasks: false, statementTimeoutMs: 1_000 }
+})
+
 const schema = `
   create schema shop;
   create schema "a b";
@@ -94,6 +104,14 @@ const schema = `
     end $$;
   create function shop.plain() returns table (id int) language sql stable as $$ select generate_series(1, 3) $$`
 
+interface OpenapiDocument {
+  readonly components: {
+    readonly parameters: { readonly [id: string]: object }
+    readonly schemas: { readonly [id: string]: object }
+  }
+  readonly paths: { readonly [path: string]: { readonly get?: { readonly parameters: readonly object[] } } }
+}
+
 const admin = { id: "1", roles: ["admin"] }
 const clerk = { id: "2", roles: ["clerk"] }
 const stranger = { id: "3", roles: [] }
@@ -102,11 +120,7 @@ describe("resources over functions of the database", () => {
   let service: TestService
   beforeAll(async () => {
     service = await startService("postgres", {
-      config: {
-        resources: [customers, ordersOf, byStatus, echo, failing, plain],
-        roles: defineRoles({ admin: ["*"], clerk: ["customers.read"] }),
-        options: { tasks: false, statementTimeoutMs: 1_000 }
-      },
+      config,
       schema,
       rows: {}
     })
@@ -297,6 +311,61 @@ describe("resources over functions of the database", () => {
       const answer = await service.call(admin, method!, `/api/v1/${path}`, method === "DELETE" ? {} : { body: {} })
       expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("read-only")])
     }
+  })
+
+  it("tell clients their arguments, in the meta document and in OpenAPI", async () => {
+    const meta = await service.get(clerk, "/api/meta")
+    const models = meta.json["models"] as unknown as ReadonlyArray<{ name: string; arguments?: unknown }>
+    expect(models.map(({ arguments: args, name }) => [name, args])).toEqual([["customers", undefined], ["orders_of", [
+      { name: "customer", bits: 32, kind: "integer", optional: false },
+      { name: "since", kind: "date", optional: true },
+      { name: "least", kind: "decimal", default: { db: true }, optional: true },
+      { name: "most", bits: 32, kind: "integer", default: { value: 1000 }, optional: true }
+    ]]])
+    const { json } = await service.get(clerk, "/api/openapi.json")
+    const { components, paths } = json as unknown as OpenapiDocument
+    expect(Object.keys(components.parameters).filter((id) => id.includes(".args."))).toEqual(
+      ["customer", "since", "least", "most"].map((name) => `orders_of.args.${name}`)
+    )
+    expect(components.parameters["orders_of.args.customer"]).toMatchObject({
+      name: "args.customer",
+      in: "query",
+      required: true
+    })
+    for (const [path, item] of Object.entries(paths)) {
+      if (!path.startsWith("/api/v1/orders_of") || item.get === undefined) continue
+      expect(JSON.stringify(item.get.parameters), path).toContain("orders_of.args.customer")
+    }
+    expect(components.schemas["orders_of.Search"]).toMatchObject({
+      required: ["args"],
+      properties: { args: { required: ["customer"], additionalProperties: false } }
+    })
+  })
+
+  it("are typed in the client", async () => {
+    const fetch = makeFetch(service.edge, Context.empty())
+    const client = createClient<typeof config>({
+      baseUrl: "http://service.test",
+      token: tokenOf(admin),
+      fetch: (url, init) => fetch(new Request(url, init))
+    })
+    const args = { customer: 1, least: "380" }
+    const orders = client.resource("orders_of")
+    const page = await orders.list({ args, fields: ["id"], order_by: "total" })
+    expect(page.items.map(({ id }) => id)).toEqual([38, 40])
+    expect((await orders.search({ args, filter: "id > 38" })).items.length).toBe(1)
+    expect((await orders.get(40, { args: { customer: 1, since: "2026-02-01", most: 400 } })).total).toBe("400")
+    expect((await orders.aggregate({ args, measures: ["sum(total)"] })).groups[0]?.measures["sum(total)"]).toBe("780")
+    expect((await orders.facets({ args, field: "placed" })).facets.length).toBe(2)
+    const seen: unknown[] = []
+    for await (const { id } of orders.list({ args: { customer: 1, least: "0" }, page_size: 6 })) seen.push(id)
+    expect(seen.length).toBe(20)
+    // @ts-expect-error customer is required
+    await expect(orders.list({ args: { least: "1" } })).rejects.toThrow()
+    // @ts-expect-error there is no such argument
+    await expect(orders.list({ args: { customer: 1, nobody: 1 } })).rejects.toThrow()
+    // @ts-expect-error no arguments
+    await expect(client.resource("customers").list({ args: { customer: 1 } })).rejects.toThrow()
   })
 
   it("are called in their own schema, whatever the search path has", async () => {

@@ -140,6 +140,12 @@ export const readFunction = (
         "Declare it with a kind of its own, and optional(), default(…), dbDefault(), max(…), bits(…), label(…), help(…) or column(…)."
       )
     }
+    if (argument === "args") {
+      say(
+        "An argument cannot be named \"args\": requests call all of them that.",
+        "Write column(\"args\") and another name."
+      )
+    }
     if (spec.optional && (spec.default !== null || spec.dbDefault)) {
       say(
         `The argument "${argument}" is optional() and has a default.`,

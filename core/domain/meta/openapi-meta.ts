@@ -65,6 +65,26 @@ const fieldSchema = openObject(
   { description: "A readable field. Members that say nothing about its kind are absent." }
 )
 
+const argumentMembers = [
+  "name",
+  "label",
+  "help",
+  "kind",
+  "bits",
+  "max",
+  "multiline",
+  "precision",
+  "scale",
+  "values",
+  "default",
+  "optional"
+] as const
+
+const argumentSchema = openObject(
+  Object.fromEntries(argumentMembers.map((name) => [name, fieldMembers[name]])),
+  ["name", "kind", "optional"]
+)
+
 const modelMembers = {
   name: text,
   primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
@@ -77,7 +97,14 @@ const modelMembers = {
 }
 
 const modelSchema = openObject(
-  { ...modelMembers, description: { ...text, description: "What its records are; absent where nothing is declared." } },
+  {
+    ...modelMembers,
+    description: { ...text, description: "What its records are; absent where nothing is declared." },
+    arguments: {
+      ...list(argumentSchema),
+      description: "Arguments that reads take as `args.NAME`; absent where it is no function of the database."
+    }
+  },
   Object.keys(modelMembers)
 )
 

@@ -167,6 +167,8 @@ const bodySchema = (field: Field): Doc => {
   }
 }
 
+export { bodySchema as valueSchema }
+
 const decimalExample = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return "0"
