@@ -229,6 +229,8 @@ const functionsSql = `select json_build_object(
       from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality k(type, all_place)
       where coalesce(p.proargmodes[k.all_place], 'i') in ('i', 'b', 'v')) i
     ${baseOf("i.type", "-1")} join pg_namespace tn on tn.oid = t.typnamespace), '[]'),
+  'rowType', (select json_build_object('schema', rn.nspname, 'table', rc.relname)
+    from pg_class rc join pg_namespace rn on rn.oid = rc.relnamespace where rc.reltype = p.prorettype and rc.relkind <> 'c'),
   'columns', coalesce((select json_agg(json_build_object(${typeSql("o.name", "o.type", "o.mod")}) order by o.place)
     from (select a.attname::text as name, a.atttypid as type, a.atttypmod as mod, a.attnum::bigint as place
       from pg_type rt join pg_attribute a on a.attrelid = rt.typrelid

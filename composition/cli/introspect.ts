@@ -8,7 +8,8 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
-import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { rowsOf } from "../../core/domain/compile/function-facts.ts"
 import { printRefusals } from "../../core/domain/declare/refusal.ts"
 import { configNames } from "../config-file.ts"
 import { envFile, type Settings, settingsOf } from "../environment.ts"
@@ -27,17 +28,27 @@ import { exampleConfig, introspectedConfig, type NewFile, projectFiles } from ".
 const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
+/** The functions whose rows are asked for: those that the patterns of tables choose. */
+const chosenOf = (functions: readonly FunctionFacts[], selection: Selection): readonly FunctionFacts[] => {
+  const rows = new Map(functions.map((each) => [rowsOf(each), each]))
+  return select([...rows.keys()], selection).tables.map((table) => rows.get(table)!)
+}
+
 /** Everything in the given schemas, and a key for each view that has one, where views are asked for. */
 const readTables = (
   url: string,
   schemas: readonly string[],
   views: boolean
-): Promise<{ readonly tables: readonly TableFacts[]; readonly views: readonly ViewKey[] }> =>
+): Promise<{
+  readonly tables: readonly TableFacts[]
+  readonly views: readonly ViewKey[]
+  readonly functions: readonly FunctionFacts[]
+}> =>
   withPostgres({ url, readConnections: 1 }, (postgres) =>
     Effect.gen(function*() {
       const facts = makeFacts(postgres)
       const found = yield* facts.all(schemas)
-      if (!views) return { tables: found, views: [] }
+      if (!views) return { tables: found, views: [], functions: [] }
       const traced = traceViews(yield* facts.trees())
       const tracedOf = (table: TableFacts) => traced.find((each) => same(table, each)) ?? null
       const tables = found.map((table) => {
@@ -54,7 +65,7 @@ const readTables = (
           break
         }
       }
-      return { tables, views: keys }
+      return { tables, views: keys, functions: yield* facts.rowFunctions(schemas) }
     }))
 
 /** What to read: what is asked for now, else what the file before was made of. */
@@ -106,7 +117,11 @@ const leftOut = ({ frameworks, left }: Pick<Drafts, "frameworks" | "left">): rea
 /** The resources of what is selected in a project's database. Throws a `CliFailure` where there is nothing to declare. */
 const readDrafts = async (settings: Settings, selection: Selection) => {
   const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
-  const { tables, views } = await withDatabases(settings, null, ({ url }) => readTables(url, schemas, selection.views))
+  const { functions, tables, views } = await withDatabases(
+    settings,
+    null,
+    ({ url }) => readTables(url, schemas, selection.views)
+  )
   const { frameworks, missing, tables: chosen } = select(tables, selection)
   if (missing.length > 0) {
     throw new CliFailure(
@@ -115,7 +130,10 @@ const readDrafts = async (settings: Settings, selection: Selection) => {
       }; --schema names other schemas to look in.`
     )
   }
-  const drafts = { ...draftResources(chosen, selection.views ? views : null), frameworks }
+  const drafts = {
+    ...draftResources(chosen, selection.views ? views : null, chosenOf(functions, selection)),
+    frameworks
+  }
   if (drafts.resources.length === 0) {
     throw new CliFailure(
       `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${

@@ -3,7 +3,7 @@
  * searched. It guesses only what cannot do harm when it is wrong; the rest becomes a comment. The same facts always give the same drafts.
  */
 
-import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { ColumnFacts, FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { boundsOf, checkedValues, filledColumns } from "../../core/domain/compile/constraint.ts"
 import type { Bounds } from "../../core/domain/compile/constraint.ts"
 import { declarationOf, enumText } from "../../core/domain/compile/facts.ts"
@@ -21,6 +21,7 @@ import {
   versionOf
 } from "./column.ts"
 import { descriptionOf, wordsOf } from "./comment.ts"
+import { draftFunctions } from "./function.ts"
 import { isView, keyOf, type ViewKey, viewNote } from "./key.ts"
 import { fieldNames, fieldReason, resourceNames, resourceReason, tableText } from "./names.ts"
 import { drawPointers, type Place, type Pointer } from "./relation.ts"
@@ -40,6 +41,8 @@ export interface DraftedResource {
   readonly name: string
   /** The table as a declaration takes it; null when it is the resource's name. */
   readonly table: string | null
+  /** Instead of a table: `from`, as source text. */
+  readonly from?: string
   readonly description: string | null
   readonly key: readonly string[]
   readonly softDelete: string | null
@@ -60,8 +63,8 @@ export interface Drafts {
   readonly resources: readonly DraftedResource[]
   /** Tables that no resource was made of, with the reason. */
   readonly left: readonly string[]
-  /** Views whose key somebody has to name: they stand in comments. */
-  readonly keyless?: readonly DraftedResource[]
+  /** Views and functions about which somebody has to decide something: they stand in comments, each with the reason. */
+  readonly keyless?: ReadonlyArray<{ readonly resource: DraftedResource; readonly reason: string }>
   /** Tables that frameworks keep for themselves. */
   readonly frameworks?: Selected["frameworks"]
 }
@@ -87,9 +90,14 @@ const indexedFirst = (table: TableFacts): ReadonlySet<string> =>
   }))
 
 /** Drafts resources for all tables that have a key, and for views with a given one. Partitions are left to the table they are part of. */
-export const draftResources = (tables: readonly TableFacts[], views: readonly ViewKey[] | null = null): Drafts => {
+export const draftResources = (
+  tables: readonly TableFacts[],
+  views: readonly ViewKey[] | null = null,
+  functions: readonly FunctionFacts[] = []
+): Drafts => {
+  const called = draftFunctions(functions, tables)
   const left: string[] = []
-  const keyless: TableFacts[] = []
+  const keyless: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly reason: string }> = []
   const found: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
@@ -99,7 +107,9 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     if (table.kind !== "table" && table.kind !== "partitioned" && view === undefined) {
       const kind = table.kind === "foreign" ? "foreign table" : table.kind
       // Who asked for views was told of every one whose rows something tells apart.
-      if (isView(table) && views !== null && table.privileges.select) keyless.push(table)
+      if (isView(table) && views !== null && table.privileges.select) {
+        keyless.push({ table, key: [], reason: "Nothing tells the rows of this view apart" })
+      }
       const advice = isView(table) && views === null ? "run with --views, or " : ""
       left.push(
         isView(table) && views !== null
@@ -133,12 +143,21 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     }
     found.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
   }
+  left.push(...called.left)
+  const froms = new Map(called.drafts.map(({ from, table }) => [table, from]))
+  for (const { key, note, reason, table } of called.drafts) {
+    const unfitKey = table.columns.some((column) => key.includes(column.name) && leftOut(column, key) !== null)
+    if (reason === null && !unfitKey) found.push({ table, key, notes: [note] })
+    else keyless.push({ table, key, reason: reason ?? "Its key cannot be one here" })
+  }
   // What stands in comments comes last, so that it takes no name away.
-  const names = resourceNames([...found.map(({ table }) => table), ...keyless].map(({ name, schema }) => ({
-    schema,
-    table: name,
-    ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
-  })))
+  const names = resourceNames(
+    [...found.map(({ table }) => table), ...keyless.map(({ table }) => table)].map(({ name, schema }) => ({
+      schema,
+      table: name,
+      ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
+    }))
+  )
   const place = (
     { key, notes, table }: (typeof found)[number],
     i: number
@@ -159,11 +178,12 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
   const pointers = drawPointers(places, tables)
   const grouped = new Set(places.map(({ table }) => table.schema)).size > 1
   return {
-    resources: places.map((each) => draftResource(each, pointers.get(each.name) ?? new Map(), grouped)),
+    resources: places.map((each) => draftResource(each, pointers.get(each.name) ?? new Map(), grouped, froms)),
     left,
-    keyless: keyless.map((table, i) =>
-      draftResource(place({ table, key: [], notes: [] }, found.length + i), new Map(), grouped)
-    )
+    keyless: keyless.map(({ key, reason, table }, i) => ({
+      reason,
+      resource: draftResource(place({ table, key, notes: [] }, found.length + i), new Map(), grouped, froms)
+    }))
   }
 }
 
@@ -211,7 +231,8 @@ const isNumber = (column: ColumnFacts): boolean =>
 const draftResource = (
   place: Place,
   pointers: ReadonlyMap<string, Pointer>,
-  grouped: boolean
+  grouped: boolean,
+  froms: ReadonlyMap<TableFacts, string>
 ): DraftedResource => {
   const { key, name, names, notes, table } = place
   const fields: DraftedField[] = []
@@ -286,15 +307,17 @@ const draftResource = (
   }
   const full = tableText(table.schema, table.name)
   const keyFields = key.map((column) => names.get(column)!)
+  const from = froms.get(table)
   return {
     view: viewOf({ name, key: keyFields }, table, fields.map(titled), grouped),
     name,
-    table: full === name ? null : full,
+    table: full === name || from !== undefined ? null : full,
+    ...(from === undefined ? {} : { from }),
     description: descriptionOf(table.comment),
     key: keyFields,
     softDelete: field(softDelete),
     version: field(version),
-    readOnly,
+    readOnly: readOnly && from === undefined,
     closed: [...closed],
     fields,
     bounds,

@@ -22,7 +22,8 @@ export interface ViewKey {
   readonly holds: boolean | null
 }
 
-export const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+export const isView = (table: TableFacts): boolean =>
+  table.kind === "view" || table.kind === "materialized view" || table.kind === "function"
 
 /**
  * Columns that may tell the rows of a view apart, the likeliest first: a unique index of a materialized view, the columns that it groups by, the keys of

@@ -51,10 +51,11 @@ const boundText = ([wrong, field, message]: DraftedResource["bounds"][number]): 
   `    (record) => ${wrong} ? [{ field: ${JSON.stringify(field)}, message: ${JSON.stringify(message)} }] : []`
 
 const resourceText = (resource: DraftedResource, written: ReadonlySet<string>): string => {
-  const { bounds, closed, description, fields, key, name, notes, readOnly, softDelete, table, version } = resource
+  const { bounds, closed, description, fields, from, key, name, notes, readOnly, softDelete, table, version } = resource
   const lines = [
     ...(description === null ? [] : [`  description: ${JSON.stringify(description)}`]),
     ...(table === null ? [] : [`  table: ${JSON.stringify(table)}`]),
+    ...(from === undefined ? [] : [`  from: ${from}`]),
     ...(readOnly ? ["  readOnly: true"] : []),
     `  primaryKey: ${
       key.length === 0
@@ -75,11 +76,11 @@ const resourceText = (resource: DraftedResource, written: ReadonlySet<string>): 
   }, {\n${lines.join(",\n")}\n})\n`
 }
 
-/** A view whose key nobody knows, for people to complete in a file of their own. */
-const commented = (resource: DraftedResource): string =>
-  `\n// Nothing tells the rows of this view apart. In admin.config.ts, with columns that do as primaryKey:\n${
-    inComment(resourceText(resource, new Set()))
-  }\n`
+/** A view or function about which somebody has to decide something, for a file of their own. */
+const commented = ({ reason, resource }: NonNullable<Drafts["keyless"]>[number]): string =>
+  `\n// ${oneLine(reason)}. For admin.config.ts${
+    resource.key.length === 0 ? ", with columns that tell its rows apart as primaryKey" : ""
+  }:\n${inComment(resourceText(resource, new Set()))}\n`
 
 /** Source text as a comment. JSON leaves two characters in texts that end a comment. */
 const inComment = (source: string): string =>
@@ -134,7 +135,9 @@ export const printModule = (
   const list = resources.map(({ name }) => `  ${constantName(name)}`).join(",\n")
   const imports = resources.length === 0
     ? typed ? "import type { Resource } from \"resource-admin\"" : ""
-    : `import { defineResource, f${related ? ", relation" : ""} } from "resource-admin"`
+    : `import { defineResource, f${resources.some(({ from }) => from !== undefined) ? ", fn" : ""}${
+      related ? ", relation" : ""
+    } } from "resource-admin"`
   const theirs = frameworks.length === 0 ?
     "" :
     `// Left out, as frameworks keep them for themselves: ${

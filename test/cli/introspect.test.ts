@@ -420,6 +420,13 @@ describe("introspect of domains, triggers and views", () => {
       create view film_actors as select film, count(*) as actors from film_casts group by film;
       create view casting as select f.id, c.actor from films f join casts c on c.film_id = f.id;
       create view nameless as select title as t from films;
+      create function films_of(year_made int, since timestamp default null) returns setof films language sql stable
+        as $$ select * from films where made = year_made $$;
+      create function made_up("Odd ""name""" text) returns table (id int, text text) language sql stable as $$ select 1, 'a' $$;
+      create function risky(id int) returns setof films language sql as $$ select * from films $$;
+      create function nameless_arguments(int) returns setof films language sql stable as $$ select * from films $$;
+      create function twice(a int) returns setof films language sql stable as $$ select * from films $$;
+      create function twice(b text) returns setof films language sql stable as $$ select * from films $$;
       create materialized view yearly as select made, count(*) as n from films group by made;
       create unique index on yearly (made);
     `)
@@ -466,6 +473,21 @@ describe("introspect of domains, triggers and views", () => {
     )
     expect(text).toContain("//   casting: nothing tells the rows of this view apart")
     expect(text).toContain("//   nameless: nothing tells the rows of this view apart")
+  })
+
+  it("proposes functions that change nothing, and writes the others as comments", () => {
+    expect(text).toContain(
+      "export const films_of = defineResource(\"films_of\", {\n  from: fn(\"films_of\", { year_made: f.integer(), since: f.timestamp().dbDefault() }, { types: { since: \"pg_catalog.timestamp\" } }),\n  primaryKey: \"id\""
+    )
+    expect(text).toContain(
+      "// Nothing says which columns tell the rows of this function apart. For admin.config.ts, with columns that tell its rows apart as primaryKey:\n// export const made_up = defineResource(\"made_up\", {\n//   from: fn(\"made_up\", { odd_name: f.text().column(\"Odd \\\"name\\\"\") })"
+    )
+    expect(text).toContain(
+      "alter function public.risky(id integer) stable. For admin.config.ts:\n// export const risky"
+    )
+    expect(text).toContain("//   nameless_arguments(integer): its parameters have no names")
+    expect(text).toContain("//   twice(b text): several functions have this name; declare it yourself")
+    expect(text).toContain("import { defineResource, f, fn, relation } from")
   })
 
   it("reads the views again unasked, and fits the database", async () => {

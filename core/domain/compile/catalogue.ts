@@ -128,6 +128,8 @@ export interface FunctionFacts {
   readonly executable: boolean
   /** Parameters that a call gives, in order. An unnamed one has an empty name. */
   readonly parameters: ReadonlyArray<ColumnFacts & { readonly schema: string; readonly optional: boolean }>
+  /** The table whose rows it gives, or null. */
+  readonly rowType: { readonly schema: string; readonly table: string } | null
   /** Columns of its rows; empty where they have no names. */
   readonly columns: readonly ColumnFacts[]
   /** As `create function` takes them: `integer, since date`. */

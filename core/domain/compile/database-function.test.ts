@@ -81,6 +81,7 @@ const found = (more: Partial<FunctionFacts> = {}): FunctionFacts => ({
   fixesPath: false,
   language: "sql",
   executable: true,
+  rowType: null,
   parameters: [parameter("customer", "int4"), parameter("since", "date", true)],
   columns: [columnFacts("id", "int4"), columnFacts("total", "numeric")],
   signature: "customer integer, since date",
