@@ -21,6 +21,7 @@ import {
   jobsMigrations,
   lookFirst,
   type Migration,
+  refreshMigrations,
   serviceMigrationOf,
   taskMigrations,
   webhookMigrations
@@ -128,6 +129,7 @@ export const examine = async (
     const mayUse = await mayUseVersions(client)
     following = [
       ...taskMigrations(assembly.compiled),
+      ...refreshMigrations(assembly.compiled),
       ...webhookMigrations(assembly.compiled),
       ...(mayUse ? [...historyMigrations(assembly.compiled), ...formMigrations(assembly.compiled)] : []),
       ...eventMigrations(assembly.compiled)

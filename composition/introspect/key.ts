@@ -64,4 +64,8 @@ export const viewKeys = (
 export const viewNote = ({ columns, holds, table }: ViewKey): string =>
   `a ${table.kind}: ${holds === null ? "nobody has checked that" : "check that"} ${
     columns.join(", ")
-  } always tells its rows apart; remove readOnly where it takes writes`
+  } always tells its rows apart; ${
+    table.kind === "materialized view"
+      ? "materialized: true instead of readOnly shows its age and refreshes it"
+      : "remove readOnly where it takes writes"
+  }`

@@ -70,6 +70,9 @@ export interface Page<Item> {
   readonly total_size_accuracy?: "exact" | "estimate" | "counting"
   /** With `count: "exact"`. */
   readonly total_size?: number
+  /** Of a materialized view: when its data was as it is shown, and a refresh that has failed since; null: not known, and none. */
+  readonly refreshed_at?: string | null
+  readonly refresh_failed_at?: string | null
   /** A warning of the service (`X-Service-Warning`) about a scan of a large table. */
   readonly warning?: string
 }

@@ -42,7 +42,7 @@ import {
   uncounted
 } from "../ground/estimate.ts"
 import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
-import { answerTooLarge, readProblem } from "../ground/refusal.ts"
+import { answerTooLarge, readProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { checkExpand, expandFields } from "./expand-plan.ts"
@@ -239,6 +239,9 @@ const answerList = Effect.fnUntraced(function*(
           : otherwise(error)
     )
   )
+  const refreshed = access.model.materialized === undefined
+    ? null
+    : yield* Effect.catch(core.records.refreshed(access.model), recordsProblem)
   const beyond = rows.length > request.pageSize
   const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
   // A count of rows that the caller just saw is better than an older estimate.
@@ -269,7 +272,10 @@ const answerList = Effect.fnUntraced(function*(
     return `"next_page_token":"${next}"` +
       (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
       `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
-      (total === null ? "" : `,"total_size":${size}`)
+      (total === null ? "" : `,"total_size":${size}`) +
+      (refreshed === null
+        ? ""
+        : `,"refreshed_at":${JSON.stringify(refreshed.at)},"refresh_failed_at":${JSON.stringify(refreshed.failedAt)}`)
   }
   const shown = { expansion, rows: page, backward, shape, tail, warning, again: Effect.suspend(again) }
   return yield* present(fiber, core, shown, bindings)

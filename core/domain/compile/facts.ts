@@ -481,6 +481,12 @@ export const checkFacts = (
     else if (!table.privileges.select) {
       sayTable("The database role may not read the table.", `Run: grant select on ${tableName(model)} to <role>;`)
     }
+    if (model.materialized !== undefined && table.kind !== "materialized view") {
+      sayTable(
+        `It is declared as materialized, and ${tableName(model)} is a ${table.kind}.`,
+        "Remove materialized; readOnly: true closes it to writes."
+      )
+    }
     if (model.events.length > 0 && isView(table)) {
       sayTable(
         "It declares events, but is over a view: what happens to the rows behind it is not seen.",

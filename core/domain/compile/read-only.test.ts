@@ -67,3 +67,18 @@ it("asks nothing of columns that only writes need", () => {
     })
   for (const kind of ["view", "materialized view", "table"] as const) expect(facts(kind)).toEqual([])
 })
+
+it.each([
+  [{ materialized: "yes" }, "a: materialized is \"yes\"."],
+  [{ materialized: { schedule: "hourly" } }, "a: materialized.schedule is \"hourly\", which is no cron pattern"],
+  [{ materialized: { schedule: "0 * * * *", timezone: "Mars" } }, "a: materialized.timezone is \"Mars\""],
+  [{ materialized: { timeout: "2 days" } }, "a: materialized.timeout is \"2 days\"."],
+  [{ materialized: { every: "1h" } }, "a: There is no property materialized.every."],
+  [{ materialized: true, readOnly: false }, "a: A materialized view cannot be written, and readOnly is false."],
+  [{ materialized: true, access: { refresh: () => true } }, "a: access.refresh is a function"],
+  [{ materialized: true, access: { refresh: ["nobody"] } }, "nobody"],
+  [{ materialized: true, access: { delete: true } }, "a: access.delete allows a write, and the resource is read-only."],
+  [{ access: { refresh: true } }, "a: access.refresh is a rule of materialized views, and this is none."]
+])("refuses a materialized view as %j", (more, line) => {
+  expect(refusalLines({ ...one({}, more), roles: { admin: ["*"] } }).join("\n")).toContain(line)
+})

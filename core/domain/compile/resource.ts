@@ -13,7 +13,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, Materialized, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
@@ -29,7 +29,7 @@ import {
   shapeOf
 } from "./field.ts"
 import { checkDerived, compileFileField } from "./file.ts"
-import { closed, readReadOnly } from "./read-only.ts"
+import { closed, readMaterialized, readReadOnly } from "./read-only.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -41,6 +41,7 @@ export interface Draft {
   readonly table: string
   /** The function that gives the rows, or null. */
   readonly from: FunctionDraft | null
+  readonly materialized: Materialized | null
   readonly readOnly: boolean
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
@@ -65,6 +66,7 @@ const properties = [
   "description",
   "table",
   "from",
+  "materialized",
   "readOnly",
   "fields",
   "primaryKey",
@@ -192,6 +194,7 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
+  const materialized = readMaterialized(name, declaration, report)
   const from = readFunction(name, declaration, readTable, report)
   const fields = readFields(name, declaration["fields"], report)
   const ownerName = declaration["owner"]
@@ -213,7 +216,8 @@ export const readResource = (
     schema: from === null ? table?.schema ?? null : from.schema,
     table: from === null ? table?.table ?? name : from.name,
     from,
-    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined,
+    materialized,
+    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined || materialized !== null,
     fields,
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
@@ -594,6 +598,7 @@ export const buildModel = (
     events: [...events.keys()],
     captured: events.size > 0,
     ...(draft.readOnly ? { readOnly: true } : {}),
+    ...(draft.materialized === null ? {} : { materialized: draft.materialized }),
     ...(draft.from === null
       ? {}
       : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),

@@ -7,6 +7,7 @@ import type { Caller } from "../access/caller.ts"
 import type { RuleAnswer, Where } from "../access/rules.ts"
 import { builtInEvents, type ChangeOperation } from "../model/event.ts"
 import type { FieldProblem } from "../model/model.ts"
+import type { Duration } from "../value/duration.ts"
 import type { Json } from "../value/kind.ts"
 import type { DatabaseFunction } from "./database-function.ts"
 import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
@@ -35,6 +36,8 @@ export interface AccessDeclaration<Fields extends FieldMap> {
   readonly create?: RuleOf<WriteContext<Fields>>
   readonly update?: RuleOf<WriteContext<Fields>>
   readonly delete?: RuleOf<WriteContext<Fields>>
+  /** Of a materialized view: who may refresh it. Without it nobody may. */
+  readonly refresh?: boolean | readonly string[]
   /** Rules of single fields: a field the caller may not read does not exist for them. */
   readonly fields?: {
     readonly [Name in FieldName<Fields>]?: {
@@ -62,6 +65,16 @@ export type EventsDeclaration<Fields extends FieldMap> =
   & { readonly [Name in keyof typeof builtInEvents]?: true | EventDeclaration<Fields> }
   & { readonly [name: string]: true | EventDeclaration<Fields> }
 
+/** How a materialized view is refreshed (docs/guides/views-and-functions.md#materialized-views). */
+export interface MaterializedDeclaration {
+  /** When it is refreshed besides: a cron pattern of five fields, or of six with seconds first. */
+  readonly schedule?: string
+  /** The time zone of `schedule`, default UTC. */
+  readonly timezone?: string
+  /** How long one refresh may take, default 10 minutes, at most a day. */
+  readonly timeout?: Duration
+}
+
 /**
  * A column that the service uses itself: the name of a declared field, the name of a column without a field, or a field declaration for
  * such a column (`f.integer().column("tenant_id")`) when its kind is not the usual one.
@@ -88,6 +101,8 @@ export interface ResourceDeclaration<
   readonly table?: string
   /** Instead of a table: a function of the database whose rows it shows, `fn("shop.orders_of", { customer: f.integer() })`. It is read-only. */
   readonly from?: DatabaseFunction<Arguments>
+  /** The table is a materialized view: lists tell how old its data is, and who `access.refresh` names may refresh it. It is read-only. */
+  readonly materialized?: boolean | MaterializedDeclaration
   /** Nobody creates, changes or deletes records through the service: for views, and for tables that something else fills. */
   readonly readOnly?: boolean
   readonly fields: Fields

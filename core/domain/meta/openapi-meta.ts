@@ -184,13 +184,14 @@ const blockSchema = openObject(
 const resourceMembers: Doc = {
   models: list(ref("schemas", "MetaModel")),
   views: byResource(ref("schemas", "MetaView")),
-  permissions: byResource(whole({
+  permissions: byResource(openObject({
     read: flag,
     create: flag,
     update: flag,
     delete: flag,
-    conditional: { ...list(text), description: "Those that are allowed for some records only." }
-  })),
+    conditional: { ...list(text), description: "Those that are allowed for some records only." },
+    refresh: { ...flag, description: "Of a materialized view: whether `:refresh` is allowed." }
+  }, ["read", "create", "update", "delete", "conditional"])),
   transfers: byResource(whole({
     export: flag,
     bulk: list({ type: "string", enum: bulkOps }),

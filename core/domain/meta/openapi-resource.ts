@@ -395,6 +395,18 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         }
       })
     },
+    ...(subject.permissions.refresh !== true ? {} : {
+      [`${collection}:refresh`]: {
+        post: operation(subject, "refresh", {
+          rule: "read",
+          summary: "Have the materialized view refreshed by a job",
+          responses: {
+            "202": respond("The job, or that of another request.", openObject({ job: { type: "string" } }, ["job"])),
+            ...refusals(400, 401, 403)
+          }
+        })
+      }
+    }),
     ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
       parameter("limit"),
       measure

@@ -61,6 +61,12 @@ export type WireRecord = { readonly [field: string]: Json }
 
 export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> | null | undefined | void
 
+/** How a materialized view is refreshed. `schedule` null: only when somebody asks for it. */
+export interface Materialized {
+  readonly schedule: { readonly pattern: string; readonly timezone: string } | null
+  readonly timeoutMs: number
+}
+
 /** A compiled resource. */
 export interface Model {
   readonly name: string
@@ -70,6 +76,8 @@ export interface Model {
   readonly table: string
   /** The function of the database that gives its rows; `schema` and `table` are then its name. */
   readonly function?: FunctionSource
+  /** The table is a materialized view that jobs refresh. */
+  readonly materialized?: Materialized
   /** Nobody writes through the service, whatever the rules. */
   readonly readOnly?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
