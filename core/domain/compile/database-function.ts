@@ -5,8 +5,7 @@
 
 import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { Argument, FunctionSource } from "../model/database-function.ts"
-import type { Field, Model } from "../model/model.ts"
+import type { Argument, Field, FunctionSource, Model } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
 import { isIdentifier, refuseUnknownKeys } from "./check.ts"
 import { type DraftField, readFields, shapeOf } from "./field.ts"

@@ -441,7 +441,12 @@ export const checkFacts = (
     const called = found === null ? null : functionOf(model, found)
     const table = called === null ? tables.get(model.name) ?? null : rowsOf(called)
     if (found !== null) {
-      checkFunction(model, found, (message, fix) => refusals.push({ resource: model.name, field: null, message, fix }))
+      checkFunction(
+        model,
+        found,
+        declarationOf,
+        (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
+      )
       if (table === null || !table.privileges.select || table.columns.length === 0) continue
     }
     const tracked = trackedBy.get(model.name)

@@ -4,14 +4,15 @@
  */
 
 import { didYouMean } from "../declare/refusal.ts"
-import type { Argument } from "../model/database-function.ts"
-import type { Model } from "../model/model.ts"
+import type { Argument, Model } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 import type { ColumnFacts, FunctionFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
-import { declarationOf } from "./facts.ts"
 
 type Parameter = FunctionFacts["parameters"][number]
+
+/** How a column of such a type is declared, or null. */
+type DeclarationOf = (column: ColumnFacts) => string | null
 
 /** The name with which PostgreSQL finds one of several functions. */
 const signed = (found: FunctionFacts): string =>
@@ -61,7 +62,12 @@ const ownType = /^"pg_catalog"\."([^"]+)"$/
 
 const sqlName = (type: Parameter): string => `"${type.schema}"."${type.domain ?? type.base}"`
 
-const checkArgument = ({ field, type }: Argument, parameter: Parameter, say: Say): void => {
+const checkArgument = (
+  { field, type }: Argument,
+  parameter: Parameter,
+  declarationOf: DeclarationOf,
+  say: Say
+): void => {
   const own = ownType.exec(type)?.[1] ?? null
   // PostgreSQL takes values of its own types for a domain over them; an enum has to be named.
   const plain = parameter.values === null && (parameter.schema === "pg_catalog" || parameter.domain !== null)
@@ -84,7 +90,12 @@ const checkArgument = ({ field, type }: Argument, parameter: Parameter, say: Say
 }
 
 /** What does not fit about the function of a resource itself. */
-export const checkFunction = (model: Model, found: readonly FunctionFacts[], say: Say): void => {
+export const checkFunction = (
+  model: Model,
+  found: readonly FunctionFacts[],
+  declarationOf: DeclarationOf,
+  say: Say
+): void => {
   const args = model.function?.arguments ?? []
   const name = tableName(model)
   if (found.length === 0) {
@@ -125,7 +136,7 @@ export const checkFunction = (model: Model, found: readonly FunctionFacts[], say
     if (parameter === undefined) {
       const near = didYouMean(column, one.parameters.map((each) => each.name))
       say(`${signed(one)} has no parameter "${column}", which the argument "${called}" stands for.`, near)
-    } else checkArgument(argument, parameter, say)
+    } else checkArgument(argument, parameter, declarationOf, say)
   }
   for (const parameter of one.parameters) {
     if (parameter.optional || args.some(({ field }) => field.column === parameter.name)) continue
@@ -135,7 +146,7 @@ export const checkFunction = (model: Model, found: readonly FunctionFacts[], say
         : `${signed(one)} needs the parameter "${parameter.name}", which no argument stands for.`,
       parameter.name === ""
         ? "Give its parameters names."
-        : `Add the argument ${parameter.name}: ${declarationOf(parameter as ColumnFacts) ?? "…"}.`
+        : `Add the argument ${parameter.name}: ${declarationOf(parameter) ?? "…"}.`
     )
   }
 }

@@ -4,7 +4,6 @@
  */
 
 import type { Json, Kind, Shape } from "../value/kind.ts"
-import type { FunctionSource } from "./database-function.ts"
 import type { FileField } from "./file.ts"
 
 /** What every field has, whatever its kind. */
@@ -60,6 +59,19 @@ export interface FieldProblem {
 export type WireRecord = { readonly [field: string]: Json }
 
 export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> | null | undefined | void
+
+/** An argument of a function of the database. */
+export interface Argument {
+  /** What requests call it: `args.NAME`. Its kind, bounds and default are those of the field, its `column` is the parameter of the function. */
+  readonly field: Field
+  /** The type that its value is cast to, as SQL: schema and name, quoted. */
+  readonly type: string
+}
+
+/** A function of the database that gives a resource its rows, by its arguments in declared order. */
+export interface FunctionSource {
+  readonly arguments: readonly Argument[]
+}
 
 /** How a materialized view is refreshed. `schedule` null: only when somebody asks for it. */
 export interface Materialized {
