@@ -64,8 +64,15 @@ const plain = defineResource("plain", {
   fields: { id: f.integer().filterable().sortable() }
 })
 
+/** PostgreSQL puts its query in the place of the call. */
+const large = defineResource("large", {
+  from: fn("shop.large_of", { low: f.integer() }),
+  primaryKey: "id",
+  fields: { id: f.integer().filterable().sortable(), n: f.integer().filterable().sortable() }
+})
+
 const config = defineConfig({
-  resources: [customers, ordersOf, byStatus, echo, failing, plain],
+  resources: [customers, ordersOf, byStatus, echo, failing, plain, large],
   roles: defineRoles({ admin: ["*"], clerk: ["customers.read"] }),
   options: { tasks: false, statementTimeoutMs: 1_000 }
 })
@@ -102,6 +109,10 @@ const schema = `
       if how = 'forever' then loop perform pg_sleep(0.1); end loop; end if;
       return query select 1;
     end $$;
+  create table shop.large (id int primary key, n int not null);
+  insert into shop.large select i, i % 97 from generate_series(1, 100000) i;
+  create function shop.large_of(low int) returns setof shop.large language sql stable
+    as $$ select * from shop.large where id >= low $$;
   create function shop.plain() returns table (id int) language sql stable as $$ select generate_series(1, 3) $$`
 
 interface OpenapiDocument {
@@ -299,6 +310,15 @@ describe("resources over functions of the database", () => {
   it("end a function that never ends", async () => {
     const answer = await service.get(admin, "/api/v1/failing?args.how=forever")
     expect([answer.status, answer.json["type"]]).toEqual([504, "urn:service:problem:statement-timeout"])
+  })
+
+  it("are judged by the guard where their query can be seen, and use its indexes", async () => {
+    const scan = await service.get(admin, "/api/v1/large?args.low=1&order_by=n+desc")
+    expect([scan.status, scan.json["type"]]).toEqual([400, "urn:service:problem:expensive-query"])
+    expect((await service.get(admin, "/api/v1/large?args.low=1&filter=id=77")).json["items"]).toMatchObject([{
+      id: 77
+    }])
+    expect((await service.get(admin, "/api/v1/large?args.low=99990&order_by=n&filter=n=90")).status).toBe(200)
   })
 
   it("have the access of any resource: rows, fields, nothing at all; and no writes", async () => {
