@@ -22,7 +22,7 @@ import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
 import { columnOf, conditionSql } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
-import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
@@ -56,9 +56,11 @@ export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): 
   if (trees === undefined) statements.set(model, trees = new WeakMap())
   let known = trees.get(where)
   if (known === undefined) trees.set(where, known = new BoundedMap(mostAggregates))
-  const key = `${plan.of} ${questionOf(plan)} ${trigramSchema}`
+  const key = `${plan.of} ${questionOf(plan)} ${givenArguments(plan.bindings)} ${trigramSchema}`
   let statement = known.get(key)
-  if (statement === undefined) known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema)))
+  if (statement === undefined) {
+    known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema, plan.bindings.args)))
+  }
   return statement
 }
 
@@ -150,7 +152,7 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
     : [values, ""]
   const value = measure.of === "count" ? null : measureSql(measure)
   return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
-    ` from ${tableOf(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
+    ` from ${writer.from(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
 }
 
@@ -204,7 +206,7 @@ const series = (plan: SeriesPlan, writer: Writer): string => {
   const start = startOf(field, granularity, timeZone, "s.start")
   const groups =
     `select ${bucketOf(field, granularity, timeZone, column)} as start, ${measureSql(plan.measure)} as value from ${
-      tableOf(plan.model)
+      writer.from(plan.model)
     } t` +
     ` where ${tests.join(" and ")} group by 1 offset 0`
   return `select b.start::text, b.value::text from (select ${start} as start, s.value from (${groups}) s offset 0) b` +
@@ -220,7 +222,7 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const tests = [`${column} is not null`]
   if (field.kind !== "integer") tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
-  const table = `${tableOf(plan.model)} t`
+  const table = () => `${writer.from(plan.model)} t`
   const where = tests.join(" and ")
   // A sum of zeros has as many fraction digits as the longest of them. Columns of a declared size need no such sum.
   const digits = field.kind === "decimal" && field.precision === null ? ` + sum(${column} * 0)` : ""
@@ -230,9 +232,9 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
   // Names of a `with` hide tables of the same name. No table is called like these.
   const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
-  return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table} where ${where}),` +
+  return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table()} where ${where}),` +
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
-    ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table} where ${where} group by 1)` +
+    ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table()} where ${where} group by 1)` +
     ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`
 }
 
@@ -296,7 +298,7 @@ const groups = (plan: GroupsPlan, writer: Writer): string => {
   const values = [...keys.map((key) => keySql(key, timeZone, joins)), ...measures.map(groupMeasureSql)]
   const by = keys.length === 0 ? "" : ` group by ${keys.map((_, i) => i + 1).join(", ")}`
   const inner = `select ${values.map((value, i) => `${value} as ${names[i]!}`).join(", ")}` +
-    ` from ${tableOf(model)} t${joins.sql}${whereSql(where, writer)}${by}`
+    ` from ${writer.from(model)} t${joins.sql}${whereSql(where, writer)}${by}`
   const starts = names.map((name, i) =>
     i < keys.length ? `${keyStart(keys[i]!, timeZone, `s.${name}`)} as ${name}` : `s.${name}`
   )

@@ -12,7 +12,7 @@ import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
-import { type Statement, tableOf, Writer } from "./sql.ts"
+import { givenArguments, type Statement, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string =>
@@ -142,7 +142,8 @@ const compile = (
     )
   }
   const { limit, model } = shape
-  const table = tableOf(model)
+  // Each mention of a function has parameters of its own.
+  const table = () => writer.from(model)
   const reversed = variant.direction === "before"
   const order = reversed ? reverse(shape.order) : shape.order
   const sorted = order.length === 0 ? "" : ` order by ${orderSql(order, "t", false)}`
@@ -163,7 +164,7 @@ const compile = (
 
   if (variant.counted !== null) {
     // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
-    const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
+    const found = `select ${read} from ${table()} t${condition([])} limit ${variant.counted}`
     return writer.finish(
       `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
     )
@@ -173,7 +174,7 @@ const compile = (
     // What has an offset is planned by itself: a walk in the page's order cannot take its place.
     writer.stable = false
     const skipped = variant.skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
-    const found = `select ${read} from ${table} t${condition(anyOf(branches))} offset 0`
+    const found = `select ${read} from ${table()} t${condition(anyOf(branches))} offset 0`
     return writer.finish(`select ${list} from (${found}) t${sorted} limit ${limit}${skipped}`)
   }
 
@@ -188,10 +189,10 @@ const compile = (
     const all = condition([])
     const back = orderSql(order, "t", true)
     return writer.finish(
-      `with ${total} as materialized (select count(*) as n from ${table} t${all})` +
-        ` select ${list} from (select ${keys} from ${table} t${condition([])} order by ${back}` +
+      `with ${total} as materialized (select count(*) as n from ${table()} t${all})` +
+        ` select ${list} from (select ${keys} from ${table()} t${condition([])} order by ${back}` +
         ` limit (select greatest(least(${limit}, n - ${position}), 0) from ${total})` +
-        ` offset (select greatest(n - ${position} - ${limit}, 0) from ${total})) p join ${table} t on ${pairs}${sorted}`
+        ` offset (select greatest(n - ${position} - ${limit}, 0) from ${total})) p join ${table()} t on ${pairs}${sorted}`
     )
   }
 
@@ -204,22 +205,22 @@ const compile = (
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
     const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
     return writer.finish(
-      `select ${list} from (select ${keys} from ${table} t${
+      `select ${list} from (select ${keys} from ${table()} t${
         condition(all)
       }${sorted} limit ${limit} offset ${offset}::bigint) p` +
-        ` join ${table} t on ${pairs}${sorted}`
+        ` join ${table()} t on ${pairs}${sorted}`
     )
   }
 
   if (branches.length === 1) {
-    return writer.finish(`select ${list} from ${table} t${condition(branches[0]!)}${sorted} limit ${limit}`)
+    return writer.finish(`select ${list} from ${table()} t${condition(branches[0]!)}${sorted} limit ${limit}`)
   }
 
   // Each branch stops after a page; the outer order merges them.
   const named = columns.map((column, i) => `${column} as c${i}`)
   const keys = order.map(({ field }, i) => `${columnOf("t", field)} as k${i}`)
   const parts = branches.map((branch) =>
-    `(select ${[...named, ...keys].join(", ")} from ${table} t${condition(branch)}${sorted} limit ${limit})`
+    `(select ${[...named, ...keys].join(", ")} from ${table()} t${condition(branch)}${sorted} limit ${limit})`
   )
   const merged = order.map(({ descending }, i) => `u.k${i}${descending ? " desc" : ""}`).join(", ")
   const out = columns.length === 0 ? "1" : columns.map((_, i) => `u.c${i}`).join(", ")
@@ -260,7 +261,9 @@ export const pageStatement = (
 ): Statement => {
   const variant = variantOf(plan)
   const { counted, direction, fromEnd, nulls, skips, whole } = variant
-  let key = `${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  let key = `${givenArguments(plan.bindings)}${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${
+    counted ?? ""
+  } ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
   for (const { filled, held } of pledges) key += held ? filled ? "h" : "H" : filled ? "f" : "F"
   let known = pages.get(plan.shape)
@@ -270,7 +273,7 @@ export const pageStatement = (
   }
   let statement = known.get(key)
   if (statement === undefined) {
-    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema), pledges))
+    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema, plan.bindings.args), pledges))
   }
   return statement
 }
@@ -289,7 +292,7 @@ export const whereSql = (tree: FilterTree, writer: Writer): string =>
 
 /** A count as a statement, written by the given writer. */
 export const writeCount = ({ cap, model, where }: CountPlan, writer: Writer): Statement => {
-  const from = `from ${tableOf(model)} t${whereSql(where, writer)}`
+  const from = `from ${writer.from(model)} t${whereSql(where, writer)}`
   return writer.finish(
     cap === null ? `select count(*)::text ${from}` : `select count(*)::text from (select 1 ${from} limit ${cap}) c`
   )
@@ -299,13 +302,13 @@ const counts = new WeakMap<Model, WeakMap<FilterTree, Map<string, Statement>>>()
 
 /** The statement of a count, compiled once for each condition and cap. */
 export const countStatement = (plan: CountPlan, trigramSchema: string): Statement => {
-  const { cap, model, where } = plan
+  const { bindings, cap, model, where } = plan
   let trees = counts.get(model)
   if (trees === undefined) counts.set(model, trees = new WeakMap())
   let caps = trees.get(where)
   if (caps === undefined) trees.set(where, caps = new Map())
-  const key = `${cap} ${trigramSchema}`
+  const key = `${cap} ${givenArguments(bindings)} ${trigramSchema}`
   let statement = caps.get(key)
-  if (statement === undefined) caps.set(key, statement = writeCount(plan, new Writer(trigramSchema)))
+  if (statement === undefined) caps.set(key, statement = writeCount(plan, new Writer(trigramSchema, bindings.args)))
   return statement
 }

@@ -151,7 +151,6 @@ interface Page {
   readonly path: Required<OrderKey>
   readonly at: number
   readonly outputsOf: (writer: Writer) => readonly string[]
-  readonly table: string
 }
 
 const textOf = (column: string, { field }: OrderKey): string =>
@@ -165,7 +164,7 @@ const whereOf = (conditions: readonly string[]): string =>
 
 /** The page with its path joined to every row that passes: for few rows, or where walks do not end soon. */
 const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => {
-  const { at, order, outputsOf, path, shape, table } = page
+  const { at, order, outputsOf, path, shape } = page
   writer.stable = false
   const { counted, nulls, pledges, skips } = variant
   const alone = withoutTrees(path, pledges).length === 0
@@ -188,7 +187,7 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
     order.map(({ field, ways }) => ways === undefined ? columnOf("t", field) : `t.${pathName}`),
     order
   )
-  const from = ` from ${table} t${joins}${whereOf(conditions)}`
+  const from = ` from ${writer.from(shape.model)} t${joins}${whereOf(conditions)}`
   // Only columns of the model are named, because the role may not be allowed to read others.
   const read = [...new Set(shape.model.columns.map((field) => columnOf("t", field)))].join(", ")
   const found = `select ${read}, ${value} as ${pathName}${from}`
@@ -217,7 +216,7 @@ const walksOf = (
   writer: Writer,
   only?: Side
 ): readonly string[] => {
-  const { at, order, path, shape, table } = page
+  const { at, order, path, shape } = page
   const names = path.ways.map(() => writer.alias())
   // A value decides which rows come first, so no plan is good for every value.
   writer.stable = false
@@ -248,13 +247,17 @@ const walksOf = (
     if (side === "with") {
       joins ??= joinsOf(path.ways, names, "join", writer)
       const all = [...where, ...path.field.optional ? [`${value} is not null`] : [], ...conditions]
-      return [`select ${ends(value)} from ${table} t${joins}${whereOf(all)}${sortedBy(columns, order)}${limited}`]
+      return [
+        `select ${ends(value)} from ${writer.from(shape.model)} t${joins}${whereOf(all)}${
+          sortedBy(columns, order)
+        }${limited}`
+      ]
     }
     const own = order.filter((_, i) => i !== at)
     const sorted = sortedBy(columns.filter((_, i) => i !== at), own)
     return without.map((tree) => {
       const all = [...where, writtenOnce(tree, "t", writer), ...conditions]
-      return `select ${ends(nothing)} from ${table} t${whereOf(all)}${sorted}${limited}`
+      return `select ${ends(nothing)} from ${writer.from(shape.model)} t${whereOf(all)}${sorted}${limited}`
     })
   }
   const keys = order.map((_, i) => `k${i}`)
@@ -271,7 +274,7 @@ const walksOf = (
 const pageOf = (shape: PageShape, reversed: boolean, outputsOf: Page["outputsOf"]): Page => {
   const order = reversed ? shape.order.map((key) => ({ ...key, descending: !key.descending })) : shape.order
   const path = pathOf(order)!
-  return { shape, order, path, at: order.indexOf(path), outputsOf, table: tableOf(shape.model) }
+  return { shape, order, path, at: order.indexOf(path), outputsOf }
 }
 
 /** A page in an order through relations. `outputsOf` says what a row is made of; the cell of the path follows. */
@@ -306,7 +309,7 @@ export const walkStatement = (
     const pairs = identity.map((field, i) => `${columnOf("t", field)} = u.c${i}`).join(" and ")
     return writer.finish(
       `${head}select ${[...own, "u.p"].join(", ")} from (select * from ${rows} u${sorted} limit ${shape.limit}` +
-        `${offset === null ? "" : ` offset ${offset}`}) u join ${page.table} t on ${pairs}${sorted}`
+        `${offset === null ? "" : ` offset ${offset}`}) u join ${writer.from(page.shape.model)} t on ${pairs}${sorted}`
     )
   }
   if (walks.length < 2) return finish("", `(${walks[0]!})`)

@@ -232,7 +232,8 @@ export abstract class Reader implements RecordsReader {
     within?: number
   ): Effect.Effect<Rows, RecordsError> {
     const params = bind(statement, values)
-    const literal = write === undefined
+    // Arguments of functions are never written into a statement.
+    const literal = write === undefined || values.bindings.args !== undefined
       ? null
       : repeated(statement, params, () => write(new LiteralWriter(values, this.extensions.trigram ?? "public")))
     const limit = within === undefined ? noLimit : { timeoutMs: within }

@@ -11,7 +11,8 @@ import type { Postgres } from "./connection.ts"
 import { refuse, refusePattern } from "./errors.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { canonicalPage, type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { quoted, tableOf } from "./sql.ts"
+import { refreshedSql, refreshView } from "./refreshes.ts"
+import { quoted, tableOf, timestampFromText } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
 /** Reads on the pool, each statement by itself. */
@@ -121,6 +122,12 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
         })
         return Effect.tap(ended, () => Effect.sync(() => fate?.enqueued?.forEach(woken)))
       }),
+    refreshed: (model) =>
+      Effect.map(reader.run(refreshedSql(postgres.schemas.service, model), [], once), ([row]) => ({
+        at: row?.[0] == null ? null : timestampFromText(row[0]),
+        failedAt: row?.[1] == null ? null : timestampFromText(row[1])
+      })),
+    refresh: (db, model, timeoutMs) => refreshView(db, postgres.schemas.service, model, timeoutMs),
     ping: postgres.ping
   }
 }

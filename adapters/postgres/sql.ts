@@ -47,6 +47,8 @@ export type Source =
   /** The same of a list, as an array literal. */
   | { readonly of: "given list"; readonly index: number }
   | { readonly of: "offset" }
+  /** An argument of the function whose rows are read. */
+  | { readonly of: "argument"; readonly index: number }
   /** Who writes, as captured changes keep it: JSON of id and roles. */
   | { readonly of: "actor" }
 
@@ -88,9 +90,27 @@ export class Writer {
   readonly written = new Map<object, { readonly alias: string; readonly sql: string }>()
   /** Prefix of pg_trgm's functions and operators, for a database that keeps the extension in a schema of its own. */
   readonly trigramSchema: string
+  readonly #args: Bindings["args"]
 
-  constructor(trigramSchema = "public") {
+  constructor(trigramSchema = "public", args?: Bindings["args"]) {
     this.trigramSchema = trigramSchema
+    this.#args = args
+  }
+
+  /**
+   * What the rows of a model are read from: its table, or a call of its function with the arguments of the run, each by the name of its parameter and cast to
+   * its type. Schema and name are written out, so that no search path decides what is called.
+   */
+  from(model: Model): string {
+    const name = tableOf(model)
+    if (model.function === undefined) return name
+    this.stable = false
+    const args = model.function.arguments.flatMap(({ field, type }, index) =>
+      this.#args?.[index] === undefined
+        ? []
+        : [`${identifier(field.column)} => ${this.add({ of: "argument", index })}::${type}`]
+    )
+    return `${name}(${args.join(", ")})`
   }
 
   #aliases = 0
@@ -145,6 +165,10 @@ export class LiteralWriter extends Writer {
   }
 }
 
+/** Which arguments a run gives, for what is remembered of its statement; empty where there are none. */
+export const givenArguments = ({ args }: Bindings): string =>
+  args === undefined ? "" : args.map((cell) => cell === undefined ? "-" : "+").join("")
+
 const noCells: readonly Cell[] = []
 
 /** Values of a statement that skips no rows. */
@@ -178,6 +202,8 @@ const valueOf = (source: Source, values: Values): Cell => {
     }
     case "offset":
       return String(values.offset)
+    case "argument":
+      return values.bindings.args?.[source.index] ?? null
     case "actor":
       return actorOf(values.bindings.caller)
   }

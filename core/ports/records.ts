@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
+import type { OwnDatabase } from "../domain/job/definition.ts"
 import type { Field, Model } from "../domain/model/model.ts"
 import type { Outage } from "../domain/outage.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../domain/read/plan.ts"
@@ -232,6 +233,12 @@ export interface RecordsTransaction extends RecordsReader {
   }) => Effect.Effect<void, RecordsError>
 }
 
+/** Timestamps as cells, null where there is none: the last refresh, and the last one that failed since. */
+export interface Refreshed {
+  readonly at: string | null
+  readonly failedAt: string | null
+}
+
 export interface RecordsService extends RecordsReader {
   /**
    * A page that ends early, for pages that fail with `TooLarge`: the first rows of it (for a page `before` a position the last ones) that
@@ -260,6 +267,13 @@ export interface RecordsService extends RecordsReader {
     readonly method: "btree" | "gin"
     readonly partial: boolean
   }) => Effect.Effect<boolean, RecordsError>
+  /** What is known of the refreshes of a model's materialized view: those that `refresh` made. */
+  readonly refreshed: (model: Model) => Effect.Effect<Refreshed, RecordsError>
+  /**
+   * Refreshes a model's materialized view on the database that jobs work on, without keeping readers away where one of its indexes allows that. It ends after
+   * so many milliseconds; a rejection means that the view is as it was.
+   */
+  readonly refresh: (db: OwnDatabase, model: Model, timeoutMs: number) => Promise<void>
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
 }

@@ -1110,5 +1110,40 @@ export const faults = [
     old: "(await starting?.catch(() => null))?.stop()",
     new: "running?.stop()",
     tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "counts of one call of a function are not those of another",
+    file: "core/app/read/list.ts",
+    old: "      ...argumentsName(call.args)\n    ),",
+    new: "    ),",
+    tests: ["test/http/database-functions.test.ts"]
+  },
+  {
+    rule: "a page token belongs to the arguments that it was made with",
+    file: "core/domain/read/page.ts",
+    old: "    ...argumentsName(args)\n",
+    new: "",
+    tests: ["test/http/database-functions.test.ts"]
+  },
+  {
+    rule: "only functions that change nothing are read",
+    file: "core/domain/compile/function-facts.ts",
+    old: "if (one.volatility === \"volatile\") {",
+    new: "if (one.volatility === \"other\") {",
+    tests: ["core/domain/compile/database-function.test.ts"]
+  },
+  {
+    rule: "a read-only resource takes no writes, whatever roles say",
+    file: "core/domain/compile/read-only.ts",
+    old: "return { ...rules, create: never, update: never, delete: never }",
+    new: "return rules",
+    tests: ["core/domain/compile/read-only.test.ts"]
+  },
+  {
+    rule: "nobody refreshes a materialized view without a rule that says so",
+    file: "core/app/refresh/refresh.ts",
+    old: "if (access.mayRefresh !== true) return yield* Effect.fail(accessDenied())",
+    new: "",
+    tests: ["test/http/refresh.test.ts"]
   }
 ]

@@ -51,7 +51,7 @@ export const or = <Name extends string>(...filters: ReadonlyArray<Filter<Name> |
 
 /** What the filter does not keep, records without a value included. Throws for one that keeps everything. */
 export const not = <Name extends string>(filter: Filter<Name>): Filter<Name> => {
-  if (String(filter) === "") throw new TypeError("not() of a filter that keeps everything keeps nothing.")
+  if (String(filter) === "") throw new TypeError("not() of everything keeps nothing.")
   return new Filter(`NOT ${filter.inside("NOT")}`)
 }
 

@@ -70,6 +70,23 @@ export type RecordIn<
     & { readonly expand?: ExpandedIn<C, Name, Path> }
   : never
 
+/** The arguments of a function of the database. Those that are optional or have a default may be left out. */
+export type ArgumentsIn<C, Name extends ResourceName<C>> = ResourcesOf<C>[Name]["~arguments"] extends
+  infer Arguments extends FieldMap
+  ? string extends keyof Arguments ? { readonly [name: string]: [Arguments[string]] extends [never] ? never : Json }
+  :
+    & { readonly [Each in keyof Arguments as Left<Arguments[Each], false, Each>]: Arguments[Each]["~field"]["value"] }
+    & {
+      readonly [Each in keyof Arguments as Left<Arguments[Each], true, Each>]?:
+        | Arguments[Each]["~field"]["value"]
+        | null
+    }
+  : never
+
+/** The name, if its argument may be left out, or if it may not. */
+type Left<Field extends AnyField, Wanted extends boolean, Name> =
+  (true extends Field["~field"]["optional"] | Field["~field"]["generated"] ? true : false) extends Wanted ? Name : never
+
 // `infer` resolves these types, so that editors and errors show members and not type names.
 /** The body of a create and of an update. */
 export type CreateIn<C, Name extends ResourceName<C>> =

@@ -18,7 +18,7 @@ import { pathsOf } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { adviceFor } from "./advice.ts"
-import { filteredProblem } from "./refusal.ts"
+import { readProblem } from "./refusal.ts"
 
 /** A walk in the page's order that stops early, or all rows that pass before the first. */
 export type Way = "walk" | "whole"
@@ -150,7 +150,7 @@ export const guardPlan = (
   // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
   const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
   return Effect.flatMap(
-    Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
+    Effect.catch(core.records.estimate(judgedPlan), readProblem(access.model, filter)),
     (estimate) => {
       const way = related && timed && isHasty(estimate, most) ? known?.way ?? "walk" : null
       core.judgements.set(key, { ...estimate, at: now, limit, way })

@@ -7,8 +7,9 @@ import { quote } from "../../domain/filter/scope.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { conditionsOf } from "../../domain/filter/tree.ts"
 import type { ChangeOperation } from "../../domain/model/event.ts"
+import type { Model } from "../../domain/model/model.ts"
 import { outageProblem } from "../../domain/outage.ts"
-import { problem } from "../../domain/problem.ts"
+import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem, ProblemError, Span } from "../../domain/problem.ts"
 import type { QueueError } from "../../ports/queue.ts"
 import type { RecordsError } from "../../ports/records.ts"
@@ -132,6 +133,20 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
     refused.length === 0 ? calls : refused
   ))
 }
+
+/**
+ * A failure of a read of a model's rows. What a function of the database refuses by itself, or cannot calculate with, is a fault of its arguments; nothing that it says is
+ * told. One that tries to write, or to do what no read may, is a defect.
+ */
+export const readProblem =
+  (model: Model, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
+    const { _tag } = error.reason
+    if (model.function === undefined) return filteredProblem(filter)(error)
+    if (_tag === "ReadOnly" && error.cause !== undefined) return Effect.die(error)
+    if (_tag !== "Check" && _tag !== "BadValue") return filteredProblem(filter)(error)
+    const wrong = _tag === "BadValue" ? imprecise(filter) : null
+    return wrong ?? Effect.fail(invalidParameter("args", "The function refuses these arguments."))
+  }
 
 /** The problem that the caller gets for a failed read or write. No name or value from the database stands in it. */
 export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {

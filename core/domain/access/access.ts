@@ -44,6 +44,8 @@ export interface Access {
   readonly model: Model
   readonly restricted: RestrictedModel
   readonly decisions: { readonly [operation in Operation]: Decision }
+  /** Whether the caller may refresh the materialized view behind it. Absent where it is none. */
+  readonly mayRefresh?: boolean
   /** True when a create is limited to the caller's own rows. The owner field is then set to the caller, unless the body gives it. */
   readonly createOwn: boolean
   /**

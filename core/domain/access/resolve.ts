@@ -321,7 +321,7 @@ const answerAt = <Answer>(
 ): Answer => answers[questions.findIndex((question) => question.place === place)]!
 
 /** A rule that is no function. */
-const decideRule = (rule: CompiledRule, caller: Caller): Decision => {
+const decideRule = (rule: CompiledRule | null, caller: Caller): Decision => {
   switch (rule?.of) {
     case "constant":
       return rule.allow === true ? allow : deny
@@ -475,6 +475,9 @@ const resolveAnswered = (
     model,
     restricted: restrictModel(model, marks, readable),
     decisions: { read, create, update, delete: remove },
+    ...(model.materialized === undefined
+      ? {}
+      : { mayRefresh: readable && decideRule(rules.refresh ?? null, caller).of === "allow" }),
     createOwn: model.owner !== null && create.of === "filter" && isOwnRows(create.tree, model.owner),
     rows,
     tenantMissing,

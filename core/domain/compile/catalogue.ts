@@ -87,7 +87,8 @@ export interface TriggerFacts {
 export interface TableFacts {
   readonly schema: string
   readonly name: string
-  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
+  /** `function`: what a function of the database gives, as columns. */
+  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign" | "function"
   /** The planner's estimate; null when the table was never analyzed. */
   readonly rows: number | null
   readonly columns: readonly ColumnFacts[]
@@ -115,6 +116,32 @@ export interface TableFacts {
     readonly update: boolean
     readonly delete: boolean
   }
+  readonly comment: string | null
+}
+
+/** What a function of the database is. Its types are described as those of columns are. */
+export interface FunctionFacts {
+  readonly schema: string
+  readonly name: string
+  readonly kind: "function" | "procedure" | "aggregate" | "window"
+  readonly volatility: "immutable" | "stable" | "volatile"
+  /** Whether it gives any number of rows. */
+  readonly set: boolean
+  /** Whether it runs with the rights of its owner. */
+  readonly definer: boolean
+  /** Whether it sets its own search path. */
+  readonly fixesPath: boolean
+  readonly language: string
+  /** Whether the database role may call it. */
+  readonly executable: boolean
+  /** Parameters that a call gives, in order. An unnamed one has an empty name. */
+  readonly parameters: ReadonlyArray<ColumnFacts & { readonly schema: string; readonly optional: boolean }>
+  /** The table whose rows it gives, or null. */
+  readonly rowType: { readonly schema: string; readonly table: string } | null
+  /** Columns of its rows; empty where they have no names. */
+  readonly columns: readonly ColumnFacts[]
+  /** As `create function` takes them: `integer, since date`. */
+  readonly signature: string
   readonly comment: string | null
 }
 

@@ -13,10 +13,11 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, Materialized, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { compileFunction, type FunctionDraft, readFunction, refuseBesideFunction } from "./database-function.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -28,6 +29,7 @@ import {
   shapeOf
 } from "./field.ts"
 import { checkDerived, compileFileField } from "./file.ts"
+import { closed, readMaterialized, readReadOnly } from "./read-only.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -37,6 +39,10 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  /** The function that gives the rows, or null. */
+  readonly from: FunctionDraft | null
+  readonly materialized: Materialized | null
+  readonly readOnly: boolean
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -59,6 +65,9 @@ export interface Built {
 const properties = [
   "description",
   "table",
+  "from",
+  "materialized",
+  "readOnly",
   "fields",
   "primaryKey",
   "tenant",
@@ -185,6 +194,8 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
+  const materialized = readMaterialized(name, declaration, report)
+  const from = readFunction(name, declaration, readTable, report)
   const fields = readFields(name, declaration["fields"], report)
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
@@ -202,8 +213,11 @@ export const readResource = (
   return {
     name,
     declaration,
-    schema: table?.schema ?? null,
-    table: table?.table ?? name,
+    schema: from === null ? table?.schema ?? null : from.schema,
+    table: from === null ? table?.table ?? name : from.name,
+    from,
+    materialized,
+    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined || materialized !== null,
     fields,
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
@@ -260,6 +274,12 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
     }
     const key = target.key[0]
     if (key === undefined) return refuse(null, "")
+    if (target.from !== null) {
+      return refuse(
+        `The relation points at "${target.name}", which is a function of the database: its records exist only with arguments.`,
+        "Point at the resource of a table, or declare the field with its own kind."
+      )
+    }
     if (target.key.length > 1) {
       return refuse(
         `The relation points at "${target.name}", whose key has ${target.key.length} fields.`,
@@ -389,7 +409,8 @@ const checkFilled = (draft: Draft, say: Say): void => {
     if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
-    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
+    const filled = draft.readOnly || spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+      spec.stamped ||
       spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
@@ -554,7 +575,8 @@ export const buildModel = (
     softDelete: draft.softDelete !== null,
     report
   }
-  const rules = compileRules(draft.declaration["access"], of)
+  const declared = compileRules(draft.declaration["access"], of)
+  const rules = draft.readOnly ? closed(draft.name, declared, report) : declared
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
@@ -576,12 +598,18 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
+    ...(draft.readOnly ? { readOnly: true } : {}),
+    ...(draft.materialized === null ? {} : { materialized: draft.materialized }),
+    ...(draft.from === null
+      ? {}
+      : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),
     relations
   }
   checkDerived(model, report)
+  if (model.function !== undefined) refuseBesideFunction(model, report)
   return { model, rules, events, broken, relations }
 }
 
@@ -630,7 +658,8 @@ export const linkModels = (
       const giver = { resource: draft.name, field: field.name }
       const name = field.spec.as ?? field.name.replace(/_id$/, "")
       add(source, { name, target: target.model.name, many: false, from, to: to.name }, giver, "as")
-      if (field.spec.inverse === false) continue
+      // Nobody comes back to the rows of a function without arguments.
+      if (field.spec.inverse === false || draft.from !== null) continue
       const back = field.spec.inverse ?? draft.name
       add(target, { name: back, target: draft.name, many: true, from: to, to: field.name }, giver, "inverse")
     }

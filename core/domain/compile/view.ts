@@ -9,6 +9,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
+import { needsArguments } from "../model/database-function.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { fieldsOfTitle } from "../model/title.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
@@ -325,6 +326,9 @@ export class ViewReader {
         this.say(`nav.recent is ${shown(recent)}.`, "Write recent: { sort: \"created_at desc\", limit: 5 }.")
       } else {
         refuseUnknownKeys(recent, ["sort", "limit"], "nav.recent", this.say)
+        if (needsArguments(this.of.model)) {
+          this.say("nav.recent lists the rows of a function that needs arguments.", "Remove nav.recent.")
+        }
         const keys = this.order(recent["sort"], "nav.recent.sort")
         recently = {
           sort: typeof recent["sort"] === "string" ? recent["sort"] : "",

@@ -198,6 +198,8 @@ export interface Bindings {
   readonly now: bigint
   /** Canonical texts for `param` operands. */
   readonly params: readonly string[]
+  /** Of a function of the database: the cells of its arguments. Undefined: left to the function's own default. */
+  readonly args?: ReadonlyArray<string | null | undefined>
 }
 
 const relatedTrees = new WeakMap<FilterTree, readonly RelatedTree[]>()

@@ -9,7 +9,7 @@ import { adminRole } from "../account/roles.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
-import type { Field, Models } from "../model/model.ts"
+import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
@@ -104,6 +104,16 @@ export interface MetaRelation {
   readonly targetField: string
 }
 
+/** An argument of a resource over a function of the database. Members that say nothing about its kind are absent. */
+export interface MetaArgument
+  extends Pick<MetaField, "name" | "label" | "help" | "bits" | "max" | "multiline" | "precision" | "scale" | "values">
+{
+  readonly kind: ScalarKind
+  /** It may be left out: then it is null, or its default. */
+  readonly optional: boolean
+  readonly default?: { readonly value: Json } | { readonly db: true }
+}
+
 /** A restricted model. */
 export interface MetaModel {
   readonly name: string
@@ -119,6 +129,8 @@ export interface MetaModel {
   /** The field that holds the owner's user id, the version field: names when readable, else null. */
   readonly owner: string | null
   readonly version: string | null
+  /** Arguments that every read takes, for callers who may read it. Absent where it is no function of the database. */
+  readonly arguments?: readonly MetaArgument[]
   /** Names of its events, for callers who may read it; absent where it declares none. With events it can be watched. */
   readonly events?: readonly string[]
 }
@@ -232,6 +244,18 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
   }
 }
 
+/** No argument is a file or a list of them: its kind is what it says. */
+const argumentOf = ({ field }: Argument): MetaArgument => ({
+  name: field.name,
+  ...(field.label === null ? {} : { label: field.label }),
+  ...(field.help === null ? {} : { help: field.help }),
+  ...boundsOf(field),
+  kind: field.kind as ScalarKind,
+  ...(field.multiline === null ? {} : { multiline: field.multiline }),
+  ...(field.default === null ? {} : { default: field.default }),
+  optional: field.optional || field.default !== null
+})
+
 /** The restricted model of one access. `other` answers for related resources; null: not visible. */
 export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
   const { model, restricted } = access
@@ -261,6 +285,9 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
     tenantScoped: model.tenant !== null,
     owner: shown(model.owner),
     version: shown(model.version),
+    ...(model.function !== undefined && access.decisions.read.of !== "deny"
+      ? { arguments: model.function.arguments.map(argumentOf) }
+      : {}),
     ...(model.events.length > 0 && access.decisions.read.of !== "deny" ? { events: model.events } : {})
   }
 }

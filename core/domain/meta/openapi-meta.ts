@@ -73,6 +73,26 @@ const fieldSchema = openObject(
   { description: "A readable field. Members that say nothing about its kind are absent." }
 )
 
+const argumentMembers = [
+  "name",
+  "label",
+  "help",
+  "kind",
+  "bits",
+  "max",
+  "multiline",
+  "precision",
+  "scale",
+  "values",
+  "default",
+  "optional"
+] as const
+
+const argumentSchema = openObject(
+  Object.fromEntries(argumentMembers.map((name) => [name, fieldMembers[name]])),
+  ["name", "kind", "optional"]
+)
+
 const modelMembers = {
   name: text,
   primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
@@ -85,7 +105,14 @@ const modelMembers = {
 }
 
 const modelSchema = openObject(
-  { ...modelMembers, description: { ...text, description: "What its records are; absent where nothing is declared." } },
+  {
+    ...modelMembers,
+    description: { ...text, description: "What its records are; absent where nothing is declared." },
+    arguments: {
+      ...list(argumentSchema),
+      description: "Arguments that reads take as `args.NAME`; absent where it is no function of the database."
+    }
+  },
   Object.keys(modelMembers)
 )
 
@@ -165,13 +192,14 @@ const blockSchema = openObject(
 const resourceMembers: Doc = {
   models: list(ref("schemas", "MetaModel")),
   views: byResource(ref("schemas", "MetaView")),
-  permissions: byResource(whole({
+  permissions: byResource(openObject({
     read: flag,
     create: flag,
     update: flag,
     delete: flag,
-    conditional: { ...list(text), description: "Those that are allowed for some records only." }
-  })),
+    conditional: { ...list(text), description: "Those that are allowed for some records only." },
+    refresh: { ...flag, description: "Of a materialized view: whether `:refresh` is allowed." }
+  }, ["read", "create", "update", "delete", "conditional"])),
   transfers: byResource(whole({
     export: flag,
     bulk: list({ type: "string", enum: bulkOps }),

@@ -24,11 +24,13 @@ import {
   closedObject,
   codes,
   type Doc,
+  exampleOf,
   exampleText,
   openObject,
   ref,
   type Subject,
-  type Subjects
+  type Subjects,
+  valueSchema
 } from "./openapi-schema.ts"
 
 const name = ({ access }: Subject): string => access.model.name
@@ -178,19 +180,62 @@ const readInputs = (subject: Subject, filterLimit: number) => {
   } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }
 }
 
+const isRequired = ({ default: given, optional }: Field): boolean => !optional && given === null
+
+/** The arguments of a function of the database, as members of a body; nothing where there are none. */
+export const argumentMembers = ({ access: { model: { function: called } } }: Subject): Doc => {
+  const fields = called?.arguments.map(({ field }) => field) ?? []
+  return fields.length === 0 ? {} : {
+    args: closedObject(
+      Object.fromEntries(fields.map((field) => [field.name, valueSchema(field)])),
+      fields.filter(isRequired).map((field) => field.name),
+      { description: "Arguments of the function." }
+    )
+  }
+}
+
+const requiredOf = ({ access: { model } }: Subject): readonly Field[] =>
+  (model.function?.arguments ?? []).flatMap(({ field }) => isRequired(field) ? [field] : [])
+
+/** Members that a body must have. */
+export const requiredMembers = (subject: Subject): readonly string[] => requiredOf(subject).length === 0 ? [] : ["args"]
+
+/** The arguments in an example of a body. */
+export const argumentExample = (subject: Subject): Doc =>
+  requiredOf(subject).length === 0
+    ? {}
+    : { args: Object.fromEntries(requiredOf(subject).map((field) => [field.name, exampleOf(field)])) }
+
+/** Their parameter components: `orders_of.args.customer`. */
+const argumentParameters = ({ access: { model } }: Subject): Doc =>
+  Object.fromEntries((model.function?.arguments ?? []).map(({ field }) => [`${model.name}.args.${field.name}`, {
+    name: `args.${field.name}`,
+    in: "query",
+    ...(isRequired(field) ? { required: true } : {}),
+    description: field.help ?? "An argument of the function.",
+    schema: field.kind === "json"
+      ? { type: "string", description: "JSON." }
+      : valueSchema({ ...field, optional: false })
+  }]))
+
+/** References to them. */
+export const argumentInputs = (subject: Subject): readonly Doc[] =>
+  Object.keys(argumentParameters(subject)).map(parameter)
+
 /** The body of `:search`: what the parameters of a list are. */
 export const searchSchema = (subject: Subject): Doc => {
   const inputs = Object.entries(readInputs(subject, maxBodyFilter)).map(([input, { schema }]) => [input, schema])
   return closedObject(
     {
+      ...argumentMembers(subject),
       ...Object.fromEntries(inputs),
       page_size: { type: "integer", minimum: 0, default: defaultPageSize },
       page_token: ref("schemas", "PageToken"),
       count: { type: "string", enum: ["exact"] },
       ...(subject.access.model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
     },
-    [],
-    { description: "The list's parameters as members.", examples: [{ page_size: 10 }] }
+    requiredMembers(subject),
+    { description: "The list's parameters as members.", examples: [{ ...argumentExample(subject), page_size: 10 }] }
   )
 }
 
@@ -233,6 +278,7 @@ export const resourceParameters = (subject: Subject): Doc => {
       components[`${name(subject)}.${input}`] = { name: input, in: "query", description, ...list, schema }
     }
   }
+  if (permissions.read) Object.assign(components, argumentParameters(subject))
   if (permissions.read) components[`${name(subject)}.measure`] = measureParameter(subject)
   if (permissions.read || permissions.update || permissions.delete) components[`${name(subject)}.key`] = key(subject)
   return components
@@ -291,6 +337,7 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
   const softDelete = access.model.softDelete !== null
   /** The resource's own parameters that exist, then shared ones. */
   const inputs = (mine: readonly string[], shared: readonly string[]): readonly Doc[] => [
+    ...argumentInputs(subject),
     ...mine.map((input) => `${resource}.${input}`).filter((id) => own.has(id)).map(parameter),
     ...shared.filter((id) => id !== "show_deleted" || softDelete).map(parameter)
   ]
@@ -371,6 +418,18 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         }
       })
     },
+    ...(subject.permissions.refresh !== true ? {} : {
+      [`${collection}:refresh`]: {
+        post: operation(subject, "refresh", {
+          rule: "read",
+          summary: "Have the materialized view refreshed by a job",
+          responses: {
+            "202": respond("The job, or that of another request.", openObject({ job: { type: "string" } }, ["job"])),
+            ...refusals(400, 401, 403)
+          }
+        })
+      }
+    }),
     ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
       parameter("limit"),
       measure

@@ -174,6 +174,8 @@ const bodySchema = (field: Field): Doc => {
   }
 }
 
+export { bodySchema as valueSchema }
+
 const decimalExample = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return "0"
@@ -396,7 +398,15 @@ export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {
             prev_page_token: token,
             total_size_estimate: count,
             total_size_accuracy: { type: "string", enum: ["exact", "estimate", "counting"] },
-            total_size: count
+            total_size: count,
+            ...(access.model.materialized === undefined ? {} : {
+              refreshed_at: {
+                type: ["string", "null"],
+                format: "date-time",
+                description: "When the data was as it is shown; null: not known."
+              },
+              refresh_failed_at: { type: ["string", "null"], format: "date-time" }
+            })
           },
           ["items", "next_page_token", "total_size_estimate", "total_size_accuracy"]
         ),

@@ -72,6 +72,25 @@ export type WireRecord = { readonly [field: string]: Json }
 
 export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> | null | undefined | void
 
+/** An argument of a function of the database. */
+export interface Argument {
+  /** What requests call it: `args.NAME`. Its kind, bounds and default are those of the field, its `column` is the parameter of the function. */
+  readonly field: Field
+  /** The type that its value is cast to, as SQL: schema and name, quoted. */
+  readonly type: string
+}
+
+/** A function of the database that gives a resource its rows, by its arguments in declared order. */
+export interface FunctionSource {
+  readonly arguments: readonly Argument[]
+}
+
+/** How a materialized view is refreshed. `schedule` null: only when somebody asks for it. */
+export interface Materialized {
+  readonly schedule: { readonly pattern: string; readonly timezone: string } | null
+  readonly timeoutMs: number
+}
+
 /** A compiled resource. */
 export interface Model {
   readonly name: string
@@ -79,6 +98,12 @@ export interface Model {
   readonly description: string | null
   readonly schema: string | null
   readonly table: string
+  /** The function of the database that gives its rows; `schema` and `table` are then its name. */
+  readonly function?: FunctionSource
+  /** The table is a materialized view that jobs refresh. */
+  readonly materialized?: Materialized
+  /** Nobody writes through the service, whatever the rules. */
+  readonly readOnly?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
   readonly fields: readonly Field[]
   /** Declared fields, then system columns; `columns[i].index === i`. */

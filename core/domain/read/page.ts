@@ -5,7 +5,9 @@
 
 import type { Caller } from "../access/caller.ts"
 import type { OrderKey } from "../filter/tree.ts"
+import type { ArgumentCells } from "../model/database-function.ts"
 import type { Cell } from "../value/kind.ts"
+import { argumentsName } from "./arguments.ts"
 
 /** What a token remembers. `cells` pair with the order's keys. */
 export interface PagePosition {
@@ -30,7 +32,8 @@ export const pageContext = (
   caller: Caller,
   resource: string,
   request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean },
-  order: readonly OrderKey[]
+  order: readonly OrderKey[],
+  args?: ArgumentCells
 ): string =>
   JSON.stringify([
     "page",
@@ -44,7 +47,8 @@ export const pageContext = (
       field.kind,
       field.column,
       ...ways.flatMap(({ relation }) => [relation.name, relation.target])
-    ])
+    ]),
+    ...argumentsName(args)
   ])
 
 export const writePosition = (position: PagePosition): string =>

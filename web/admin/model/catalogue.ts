@@ -21,6 +21,8 @@ export interface Resource {
     readonly update: boolean
     readonly delete: boolean
     readonly conditional: readonly string[]
+    /** Of a materialized view. */
+    readonly refresh?: boolean
   }
   /** Which exports, imports and bulk changes the caller may do. */
   readonly transfers: ResourceTransfers
@@ -140,7 +142,8 @@ export const catalogueOf = (
     const permissions = meta.permissions[model.name]
     resources.set(model.name, {
       name: model.name,
-      model,
+      // The rows of a function exist with its arguments only, so their keys are no addresses.
+      model: model.arguments === undefined ? model : { ...model, primaryKey: [] },
       view: meta.views[model.name] ?? plainView(model),
       fields: new Map(model.fields.map((field) => [field.name, field])),
       may: permissions ?? { read: false, create: false, update: false, delete: false, conditional: [] },
