@@ -280,11 +280,11 @@ export const pageStatement = (
 
 /** The statements by which a page from the beginning is judged that is read by several walks. */
 export const judgedPages = (
-  { shape }: PagePlan,
+  { bindings, shape }: PagePlan,
   trigramSchema: string,
   pledges: readonly Pledge[]
 ): readonly Statement[] =>
-  judgedWalks(shape, (writer) => outputs(shape, writer), pledges, () => new Writer(trigramSchema))
+  judgedWalks(shape, (writer) => outputs(shape, writer), pledges, () => new Writer(trigramSchema, bindings.args))
 
 /** A condition with its `where`; nothing when every row passes. */
 export const whereSql = (tree: FilterTree, writer: Writer): string =>
