@@ -34,6 +34,8 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return `${columnOf(alias, tree.field)} is null`
     case "compare":
       return comparison(tree.field, tree.is, tree.value, alias, writer)
+    case "pair":
+      return pairSql(tree, alias)
     case "in":
       return membership(tree.field, tree.values, alias, writer)
     case "match":
@@ -42,6 +44,9 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
     case "contains":
       writer.stable = false
       return `${textOf(alias, tree.field)} ilike ${writer.constant(`%${escaped(tree.text)}%`)}`
+    case "same":
+      writer.stable = false
+      return `${textOf(alias, tree.field)} ilike ${writer.constant(escaped(tree.text) + (tree.whole ? "" : "%"))}`
     case "search": {
       if (tree.fields.length === 0) return "false"
       writer.stable = false
@@ -151,6 +156,30 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
     : `(case when ${keepsBlanks(column)} then ${plain} else ${column}::text ${is} ${
       writer.add({ of: "operand", operand: value, field })
     } end)`
+}
+
+/**
+ * Two columns, compared as their cells are. Texts of two columns may have two collations, between which the database does not choose. Of a column of
+ * single precision the number counts that is shown, not the binary one.
+ */
+const pairSql = (
+  { field, is, other }: Extract<FilterTree, { readonly op: "pair" }>,
+  alias: string
+): string => {
+  const side = (each: Field): string => {
+    switch (each.kind) {
+      case "text":
+      case "enum":
+      case "currency":
+      case "country":
+        return `${textOf(alias, each)} collate "C"`
+      case "float":
+        return `${textOf(alias, each)}::float8`
+      default:
+        return columnOf(alias, each)
+    }
+  }
+  return `${side(field)} ${is} ${side(other)}`
 }
 
 const isPadded = (field: Field, value: Operand): boolean =>

@@ -56,6 +56,9 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
       case "search":
         next.fields.forEach((field) => found.add(field))
         break
+      case "pair":
+        found.add(next.field).add(next.other)
+        break
       case "some":
       case "count":
         found.add(next.way.relation.from)

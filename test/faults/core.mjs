@@ -234,6 +234,20 @@ export const faults = [
     tests: ["core/domain/filter/evaluate.test.ts", "test/postgres/differential.test.ts"]
   },
   {
+    rule: "a field is compared with another field only where both have a value",
+    file: "core/domain/filter/evaluate.ts",
+    old: "cell !== null && other !== null && holds(compareCells(tree.field, cell, other), tree.is)",
+    new: "cell !== null && holds(compareCells(tree.field, cell, other ?? \"\"), tree.is)",
+    tests: ["core/domain/filter/pair.test.ts", "test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "a field that is compared with another is looked up as the caller sees it",
+    file: "core/domain/filter/pair.ts",
+    old: "  const place = placeOf(checking, written)\n",
+    new: "  const place = placeOf({ ...checking, scope: { ...checking.scope, caller: true } }, written)\n",
+    tests: ["core/domain/filter/pair.test.ts"]
+  },
+  {
     rule: "OR is decided by a part that is known",
     file: "core/domain/filter/evaluate.ts",
     old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",

@@ -115,6 +115,22 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     field,
     text: random.chance(2) ? ownText(random, field, options.rows ?? []) || "note" : fragment(random, field, options, 1)
   })
+  const same = (): FilterTree => ({
+    op: "same",
+    field,
+    text: random.chance(2) ? ownText(random, field, options.rows ?? []) ?? "" : fragment(random, field, options),
+    whole: random.chance(2)
+  })
+  const numbers = ["integer", "decimal"]
+  const others = fields.filter((each) =>
+    each.filterable && (each.kind === field.kind || (numbers.includes(each.kind) && numbers.includes(field.kind)))
+  )
+  const pair = (): FilterTree => ({
+    op: "pair",
+    field,
+    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
+    other: random.pick(others)
+  })
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,
@@ -122,9 +138,12 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     compare,
     compare,
     compare,
+    pair,
     ...field.kind === "boolean" && params === undefined ? [] : [inList, inList],
     ...texts.length === 0 ? [] : [searched],
-    ...field.kind === "text" ? [contains, contains, match, match, regex, regex, ...similar ? [alike, alike] : []] : []
+    ...field.kind === "text"
+      ? [contains, contains, same, same, match, match, regex, regex, ...similar ? [alike, alike] : []]
+      : []
   )
 }
 
@@ -207,6 +226,9 @@ const words = [
   "similar(",
   "regex(",
   "isNull(",
+  "same(",
+  "begins(",
+  "field(",
   "2026-01-01T00:00:00Z",
   "2026-01-01",
   "caller.id",

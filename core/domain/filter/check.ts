@@ -8,6 +8,7 @@ import type { Kind } from "../value/kind.ts"
 import { callTree, countedTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
+import { pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type Place, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
@@ -90,6 +91,7 @@ const restrictionTree = (checking: Checking, restriction: Restriction): FilterTr
     if (value.text === "null" && is === "=") return not(presentAt(place))
     if (value.text === "null" && is === "!=") return presentAt(place)
   }
+  if (value.of === "call" && value.name.text === "field") return pairTree(checking, place, restriction, value)
   if (!operators[field.kind].includes(is)) {
     return checking.findings.add(
       "operator",

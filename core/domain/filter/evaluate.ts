@@ -9,7 +9,7 @@ import { cellFromText, compareCells } from "../value/cell.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
 import { compilePattern } from "./pattern.ts"
-import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
+import { containsIgnoringCase, isSame, isSimilar, matchesParts } from "./text.ts"
 import {
   type Bindings,
   type Comparison,
@@ -135,6 +135,10 @@ export const evaluate = (
         const cell = cellOf(field)
         return cell !== null && containsIgnoringCase(cell, tree.text)
       })
+    case "pair": {
+      const [cell, other] = [cellOf(tree.field), cellOf(tree.other)]
+      return cell !== null && other !== null && holds(compareCells(tree.field, cell, other), tree.is)
+    }
     default: {
       const cell = cellOf(tree.field)
       return cell !== null && cellPasses(tree, cell, bindings)
@@ -183,7 +187,7 @@ export const evaluateKnown = (
 
 type CellTree = Exclude<
   FilterTree,
-  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }
+  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "pair" | "search" }
 >
 
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {
@@ -201,6 +205,8 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
       return matchesParts(cell, tree.parts)
     case "contains":
       return containsIgnoringCase(cell, tree.text)
+    case "same":
+      return isSame(cell, tree.text, tree.whole)
     case "similar":
       return isSimilar(cell, tree.text)
     case "regex":

@@ -9,6 +9,7 @@ import { pastCharacters } from "../value/cell.ts"
 import type { Kind } from "../value/kind.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, operandOf, soughtOf } from "./literal.ts"
+import { fieldUsage } from "./pair.ts"
 import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
 import { type End, endOf, type Place, placeOf, presentAt, through } from "./path.ts"
@@ -81,6 +82,23 @@ const isText = (kind: Kind): boolean => kind === "text"
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
 const regexUsage = "regex(field, 'pattern') with a text field"
+
+const sameUsage = "same(field, 'text') with a text field"
+const beginsUsage = "begins(field, 'text') with a text field"
+
+/** A text ignoring case: the whole value, or its beginning. */
+const sameFunction = (whole: boolean, usage: string): FilterFunction => ({
+  usage,
+  least: 2,
+  most: 2,
+  check: (checking, args, call) => {
+    const place = fieldOfKind(checking, args[0]!, call, isText, usage)
+    const text = soughtOf(checking, args[1]!)
+    return place === null || text === null
+      ? null
+      : through(place.ways, { op: "same", field: place.field, text, whole }, place.span)
+  }
+})
 
 const hasUsage = "has(lines) or has(lines, \"quantity > 10\")"
 const countUsage = "count(lines) >= 3 or count(lines, \"quantity > 10\") >= 3"
@@ -294,6 +312,15 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     most: 2,
     check: (checking, _, call) =>
       checking.findings.add("argument", "count() gives a number, which is compared.", `Write ${countUsage}.`, call)
+  },
+  same: sameFunction(true, sameUsage),
+  begins: sameFunction(false, beginsUsage),
+  field: {
+    usage: fieldUsage,
+    least: 1,
+    most: 1,
+    check: (checking, _, call) =>
+      checking.findings.add("argument", "field() is a value, not a condition.", `Write ${fieldUsage}.`, call)
   },
   now: {
     usage: "now() after a comparison, such as created_at > now() - 7d",

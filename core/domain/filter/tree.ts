@@ -32,7 +32,7 @@ export interface Way {
 }
 
 /**
- * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
+ * Two-valued: `compare`, `pair`, `in`, `match`, `contains`, `same`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
  * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
  */
 export type FilterTree =
@@ -41,12 +41,16 @@ export type FilterTree =
   | { readonly op: "and" | "or"; readonly items: readonly FilterTree[] }
   | { readonly op: "not"; readonly item: FilterTree }
   | { readonly op: "compare"; readonly field: Field; readonly is: Comparison; readonly value: Operand }
+  /** Two fields of one record, which both have a value. Texts compare by code point, whatever the collations of their columns. */
+  | { readonly op: "pair"; readonly field: Field; readonly is: Comparison; readonly other: Field }
   | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
   | { readonly op: "null"; readonly field: Field }
   /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
   | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
   /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */
   | { readonly op: "contains"; readonly field: Field; readonly text: string }
+  /** Text, ignoring case as `contains` does: the whole value, or its beginning. */
+  | { readonly op: "same"; readonly field: Field; readonly text: string; readonly whole: boolean }
   /** Bare words, phrases, `search('…')`: some field of `fields` contains the text, ignoring case. */
   | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
@@ -215,6 +219,9 @@ export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): Readon
       break
     case "search":
       for (const field of tree.fields) into.add(field)
+      break
+    case "pair":
+      into.add(tree.field).add(tree.other)
       break
     case "some":
     case "count":

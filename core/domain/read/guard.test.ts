@@ -62,5 +62,10 @@ describe("suggestIndex", () => {
     const suggestion = (where: FilterTree) => suggestIndex(model, where, [], () => true)?.sql
     expect(suggestion(pattern)).toBe("create index on orders using gin (x gin_trgm_ops)")
     expect(suggestion({ ...pattern, only: { op: "null", field: id } })).toBeUndefined()
+    for (const whole of [true, false]) {
+      expect(suggestion({ op: "same", field: x, text: "a", whole })).toBe(
+        "create index on orders using gin (x gin_trgm_ops)"
+      )
+    }
   })
 })

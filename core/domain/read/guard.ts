@@ -156,6 +156,7 @@ const textFields = (tree: FilterTree): Field[] => {
     case "not":
       return textFields(tree.item)
     case "contains":
+    case "same":
     case "similar":
     case "match":
       return [tree.field]

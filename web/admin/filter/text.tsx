@@ -32,6 +32,11 @@ interface TextEditorProps {
 const functions: readonly Completion[] = [
   { label: "in", detail: "(field, value, …)", apply: "in(", type: "function" },
   { label: "search", detail: "('text')", apply: "search('", type: "function" },
+  { label: "same", detail: "(field, 'text')", apply: "same(", type: "function" },
+  { label: "begins", detail: "(field, 'text')", apply: "begins(", type: "function" },
+  { label: "field", detail: "(field)", apply: "field(", type: "function" },
+  { label: "has", detail: "(relation, \"filter\")", apply: "has(", type: "function" },
+  { label: "count", detail: "(relation) >= 3", apply: "count(", type: "function" },
   { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
   { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
   { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
