@@ -7,11 +7,19 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import { rankText, sortText } from "../../core/domain/model/expression.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
 
 /** A column of the table that `alias` names. */
 export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
+
+/** What a column is sorted by. Cells of positions are compared with it as `placeOf` writes them. */
+export const sortOf = (alias: string, field: Field): string => sortText(field, columnOf(alias, field))
+
+/** A cell of a position as what the column is sorted by. */
+export const placeOf = (field: Field, cell: string): string =>
+  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : cell
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
 export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>
@@ -145,6 +153,7 @@ const textOf = (alias: string, field: Field): string => `${columnOf(alias, field
 
 const comparison = (field: Field, is: Comparison, value: Operand, alias: string, writer: Writer): string => {
   const column = columnOf(alias, field)
+  if (is !== "=" && field.kind === "enum") return enumComparison(field, is, value, alias, writer)
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
@@ -167,6 +176,7 @@ const pairSql = (
   alias: string
 ): string => {
   const side = (each: Field): string => {
+    if (is !== "=" && each.kind === "enum") return rankText(each.values, columnOf(alias, each))
     switch (each.kind) {
       case "text":
       case "enum":
@@ -180,6 +190,29 @@ const pairSql = (
     }
   }
   return `${side(field)} ${is} ${side(other)}`
+}
+
+/**
+ * An enum below or above a value, by the declared order. The values that pass are few, and an index on the column serves them. Where the value is known
+ * only when the statement runs, places in the order are compared.
+ */
+const enumComparison = (
+  field: FieldOf<"enum">,
+  is: Comparison,
+  value: Operand,
+  alias: string,
+  writer: Writer
+): string => {
+  const column = columnOf(alias, field)
+  const at = value.of === "literal" ? field.values.indexOf(value.text) : -1
+  if (at === -1) {
+    writer.stable = false
+    const operand = `${writer.add({ of: "operand", operand: value, field })}::text`
+    return `${rankText(field.values, column)} ${is} ${rankText(field.values, operand)}`
+  }
+  const end = at + (is === "<=" || is === ">" ? 1 : 0)
+  const passing = is === "<" || is === "<=" ? field.values.slice(0, end) : field.values.slice(end)
+  return passing.length === 0 ? "false" : `${column} in (${passing.map(quoted).join(", ")})`
 }
 
 const isPadded = (field: Field, value: Operand): boolean =>

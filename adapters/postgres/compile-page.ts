@@ -9,7 +9,7 @@ import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
@@ -46,7 +46,7 @@ export const outputs = (shape: PageShape, writer: Writer): readonly string[] => 
 ]
 
 export const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
-  order.map(({ descending, field }) => `${columnOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
+  order.map(({ descending, field }) => `${sortOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
 
 const reverse = (order: readonly SortKey[]): readonly SortKey[] =>
   order.map(({ descending, field }) => ({ field, descending: !descending }))
@@ -59,8 +59,8 @@ type Branch = readonly string[]
  * and first descending, also in a reversed order.
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
-  const columns = order.map(({ field }) => columnOf("t", field))
-  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.given(index))
+  const columns = order.map(({ field }) => sortOf("t", field))
+  const places = order.map(({ field }, index) => nulls[index] === true ? "null" : placeOf(field, writer.given(index)))
   const equal = order.map((_, index) =>
     nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
   )
@@ -182,7 +182,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
 
   // Each branch stops after a page; the outer order merges them.
   const named = columns.map((column, i) => `${column} as c${i}`)
-  const keys = order.map(({ field }, i) => `${columnOf("t", field)} as k${i}`)
+  const keys = order.map(({ field }, i) => `${sortOf("t", field)} as k${i}`)
   const parts = branches.map((branch) =>
     `(select ${[...named, ...keys].join(", ")} from ${table} t${condition(branch)}${sorted} limit ${limit})`
   )

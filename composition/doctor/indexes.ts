@@ -6,6 +6,7 @@
 import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { indexedSort } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
@@ -37,6 +38,17 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
       operators.endsWith("trgm_ops") &&
       (name === column || (name === null && index.definition.includes(quotedName(column))))
     )
+  )
+
+/** The text of an index without what the database writes otherwise: types of constants, brackets, spaces. */
+const stripped = (sql: string): string =>
+  sql.toLowerCase().replace(/::(?:"[^"]*"|[\w.])+(?:\[\])?/g, "").replace(/else\s+null(?=\s+end)/g, "")
+    .replace(/\be(?=')/g, "").replaceAll("\\\\", "\\").replace(/[\s()"]/g, "")
+
+/** Whether some ordered index has an expression. */
+const hasExpression = (table: TableFacts, model: Model, expression: string): boolean =>
+  table.indexes.some((index) =>
+    index.method === "btree" && serves(index, model) && stripped(index.definition).includes(stripped(expression))
   )
 
 /** The fields that a condition looks at. */
@@ -103,11 +115,18 @@ export const checkIndexes = (
   const live = model.softDelete === null ? "" : ` where ${quotedName(model.softDelete.column)} is null`
   const concurrently = table.kind === "partitioned" ? "" : "concurrently "
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
-  const index = (columns: readonly string[]): string => {
-    const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
+  const index = (columns: readonly string[], expression: string | null = null): string => {
+    const lead = tenant === null ? [] : [tenant.column]
+    const all = [
+      ...new Set(
+        expression === null
+          ? [...lead, ...columns, ...keys].map(quotedName)
+          : [...lead.map(quotedName), expression, ...keys.map(quotedName)]
+      )
+    ]
     // A filter on the column of soft deletes asks for deleted rows.
     const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
-    return `create index ${concurrently}on ${name} (${all.map(quotedName).join(", ")})${rows};`
+    return `create index ${concurrently}on ${name} (${all.join(", ")})${rows};`
   }
   const say = (
     check: string,
@@ -140,6 +159,12 @@ export const checkIndexes = (
   const virtual = new Set(table.columns.filter((column) => column.virtual).map((column) => column.name))
   for (const field of model.fields) {
     const { column } = field
+    const sort = indexedSort(field)
+    if (field.sortable && sort !== quotedName(column) && !hasExpression(table, model, sort)) {
+      say("index", field, "Lists can be sorted by its declared order, and no index gives that order.", [
+        index([column], sort)
+      ])
+    }
     if (done.has(column) || isLed(table, model, column)) continue
     if (virtual.has(column)) {
       done.add(column)
@@ -161,7 +186,7 @@ export const checkIndexes = (
       )
       continue
     }
-    if (field.sortable) {
+    if (field.sortable && sort === quotedName(column)) {
       done.add(column)
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
     } else if (field.relation !== null) {

@@ -236,8 +236,8 @@ export const faults = [
   {
     rule: "a field is compared with another field only where both have a value",
     file: "core/domain/filter/evaluate.ts",
-    old: "cell !== null && other !== null && holds(compareCells(tree.field, cell, other), tree.is)",
-    new: "cell !== null && holds(compareCells(tree.field, cell, other ?? \"\"), tree.is)",
+    old: "cell !== null && other !== null && compares(tree.field, cell, tree.is, other)",
+    new: "cell !== null && compares(tree.field, cell, tree.is, other ?? \"\")",
     tests: ["core/domain/filter/pair.test.ts", "test/postgres/differential.test.ts"]
   },
   {
@@ -246,6 +246,13 @@ export const faults = [
     old: "  const place = placeOf(checking, written)\n",
     new: "  const place = placeOf({ ...checking, scope: { ...checking.scope, caller: true } }, written)\n",
     tests: ["core/domain/filter/pair.test.ts"]
+  },
+  {
+    rule: "a page after a value of an ordered enum begins by its place in the order",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "field.kind === \"enum\" && field.ordered === true ? sortText(field, `${cell}::text`) : cell",
+    new: "field.kind === \"enum\" && field.ordered === true ? \"0\" : cell",
+    tests: ["test/postgres/expressions.test.ts"]
   },
   {
     rule: "OR is decided by a part that is known",

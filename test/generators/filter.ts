@@ -26,6 +26,8 @@ export interface TreeOptions {
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
+const isOrdered = (field: Field): boolean =>
+  ordered.includes(field.kind) || (field.kind === "enum" && field.ordered === true)
 const units = [1n, 60n, 3600n, 86_400n, 604_800n]
 const patterns = ["^a", "b$", "a.b", "[aB]+", "\\d", "(a|é)", "a\\.b", "\\\\", "'", "\"", "\\*", "^$"]
 const atoms = [".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?"]
@@ -91,7 +93,7 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const compare = (): FilterTree => ({
     op: "compare",
     field,
-    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
+    is: isOrdered(field) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
     value: operand(random, field, options)
   })
   const inList = (): FilterTree => ({
@@ -125,12 +127,11 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const others = fields.filter((each) =>
     each.filterable && (each.kind === field.kind || (numbers.includes(each.kind) && numbers.includes(field.kind)))
   )
-  const pair = (): FilterTree => ({
-    op: "pair",
-    field,
-    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
-    other: random.pick(others)
-  })
+  const pair = (): FilterTree => {
+    const other = random.pick(others)
+    const compares = isOrdered(field) && isOrdered(other)
+    return { op: "pair", field, is: compares ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=", other }
+  }
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,

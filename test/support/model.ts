@@ -15,12 +15,13 @@ interface ShapeParts {
   readonly precision?: number | null | undefined
   readonly scale?: number | null | undefined
   readonly values?: readonly string[] | undefined
+  readonly ordered?: true | undefined
 }
 
 export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
 
 const makeShape = (
-  { kind = "text", bits = 64, max = null, precision = null, scale = null, values = [] }: ShapeParts
+  { kind = "text", bits = 64, max = null, precision = null, scale = null, values = [], ordered }: ShapeParts
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -30,7 +31,7 @@ const makeShape = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values }
+      return { kind, values, ...(ordered === undefined ? {} : { ordered }) }
     case "list":
       return { kind, of: "text", max }
     default:
@@ -39,7 +40,7 @@ const makeShape = (
 }
 
 export const makeField = (
-  { bits, kind, max, precision, scale, values, ...parts }: FieldParts,
+  { bits, kind, max, ordered, precision, scale, values, ...parts }: FieldParts,
   index = 0
 ): Field => ({
   column: parts.name,
@@ -61,7 +62,7 @@ export const makeField = (
   file: null,
   ...parts,
   index,
-  ...makeShape({ bits, kind, max, precision, scale, values })
+  ...makeShape({ bits, kind, max, ordered, precision, scale, values })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

@@ -136,6 +136,8 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
   : Kind extends "json" | "file" | "files" ? Presence
+  : Field["~field"] extends { readonly marks: infer Marks }
+    ? "ordered" extends Marks ? Ordered<Field["~field"]["value"]> : Choice<Field["~field"]["value"]>
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */

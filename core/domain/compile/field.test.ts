@@ -156,6 +156,11 @@ const cases: readonly RefusalCase[] = [
     "a.t: multiline(\"no\") is neither true nor false. → Write multiline() or multiline(false)."
   ],
   [
+    "ordered of another kind",
+    one({ n: (f.integer() as never as ReturnType<typeof f.enum>).ordered(), s: f.enum(["a", "b"]).ordered() }),
+    "a.n: ordered() is for enums, not for integer. → Remove ordered()."
+  ],
+  [
     "stamped beside another maker of the value, or of another kind",
     one({ t: f.timestamp().dbDefault().stamped(), u: (f.text() as never as ReturnType<typeof f.timestamp>).stamped() }),
     "a.t: The field is stamped() and has a default. → Keep the one that makes the value of a create.",

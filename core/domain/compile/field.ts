@@ -162,6 +162,9 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
 
+  const ordered = flag("ordered")
+  if (ordered && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
+
   const unique = flag("unique")
   if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
   if (unique && flag("optional")) {
@@ -222,6 +225,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     kind,
     ...size(spec, kind, say),
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    ordered: ordered && kind === "enum",
     target,
     as,
     inverse,
@@ -248,7 +252,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
   kind: ScalarKind | "file" | "files",
-  { bits, max, precision, scale, values }: FieldSpec
+  { bits, max, ordered, precision, scale, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -262,7 +266,7 @@ export const shapeOf = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values: values ?? [] }
+      return { kind, values: values ?? [], ...(ordered ? { ordered } : {}) }
     default:
       return { kind }
   }

@@ -16,6 +16,8 @@ export interface FieldSpec {
   readonly precision: number | null
   readonly scale: number | null
   readonly values: readonly string[] | null
+  /** Enums: the values have the order in which they are declared. */
+  readonly ordered: boolean
   /** Relations: name of the resource pointed at. */
   readonly target: string | null
   /** Relations: `as("customer")`, the public name of the way to the target. */
@@ -88,6 +90,7 @@ export const blankField: FieldSpec = {
   precision: null,
   scale: null,
   values: null,
+  ordered: false,
   target: null,
   as: null,
   inverse: null,
@@ -258,6 +261,13 @@ export class FieldBuilder<
     this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>
   ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, searched: true })
+  }
+
+  /** Enums: values compare (`<`, `>=`) and sort in the order in which they are declared. */
+  ordered(
+    this: FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks | "ordered", Way> {
+    return new FieldBuilder({ ...this.spec, ordered: true })
   }
 
   /** Relations: the name under which `expand` follows this field. Without it: the field's name without a trailing `_id`. */

@@ -8,7 +8,7 @@ import type { Kind } from "../value/kind.ts"
 import { callTree, countedTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
-import { pairTree } from "./pair.ts"
+import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type Place, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
@@ -37,8 +37,11 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
+/** The operators of a field. */
+const operatorsOf = (field: Field): readonly Comparator[] => isOrderedEnum(field) ? ordered : operators[field.kind]
+
 const allowed = ({ field, name }: Place): string => {
-  const of = operators[field.kind]
+  const of = operatorsOf(field)
   const list = of.length === 0 ? "" : `${of.join(" ")} and `
   return `A field of the kind ${field.kind} takes ${list}${name}:* (present), ${name} = null.`
 }
@@ -92,7 +95,7 @@ const restrictionTree = (checking: Checking, restriction: Restriction): FilterTr
     if (value.text === "null" && is === "!=") return presentAt(place)
   }
   if (value.of === "call" && value.name.text === "field") return pairTree(checking, place, restriction, value)
-  if (!operators[field.kind].includes(is)) {
+  if (!operatorsOf(field).includes(is)) {
     return checking.findings.add(
       "operator",
       `The operator ${is} does not work on the field ${quote(name)} of the kind ${field.kind}.`,

@@ -58,6 +58,12 @@ const holds = (order: number, is: Comparison): boolean => {
   }
 }
 
+/** Whether a comparison holds. What is none of an enum's values has no place in its order. */
+const compares = (field: Field, cell: string, is: Comparison, other: string): boolean =>
+  field.kind === "enum" && (is === "=" || !field.values.includes(cell) || !field.values.includes(other))
+    ? is === "=" && cell === other
+    : holds(compareCells(field, cell, other), is)
+
 type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
 
 /** Compiled patterns live as long as their tree. */
@@ -137,7 +143,7 @@ export const evaluate = (
       })
     case "pair": {
       const [cell, other] = [cellOf(tree.field), cellOf(tree.other)]
-      return cell !== null && other !== null && holds(compareCells(tree.field, cell, other), tree.is)
+      return cell !== null && other !== null && compares(tree.field, cell, tree.is, other)
     }
     default: {
       const cell = cellOf(tree.field)
@@ -194,7 +200,7 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
   switch (tree.op) {
     case "compare": {
       const operand = operandCell(tree.value, tree.field, bindings)
-      return operand !== null && holds(compareCells(tree.field, cell, operand), tree.is)
+      return operand !== null && compares(tree.field, cell, tree.is, operand)
     }
     case "in":
       return tree.values.some((value) => {

@@ -64,6 +64,7 @@ describe("two fields of one record", () => {
     ["ratio > field(total)", "operator", "field(total)", "kinds float and decimal"],
     ["extra = field(extra)", "operator", "field(extra)", "json"],
     ["status < field(other)", "operator", "<", "two fields of the kind enum"],
+    ["level < field(status)", "operator", "<", "two fields of the kind enum"],
     ["active > field(active)", "operator", ">", "boolean"],
     ["name:field(note)", "operator", ":", "kind text"],
     ["total > field(plain)", "not-filterable", "plain", "cannot be filtered"],

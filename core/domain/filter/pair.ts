@@ -17,8 +17,14 @@ export const fieldUsage = "field(…) after a comparison, such as shipped_on > f
 const family = ({ kind }: Field): string | null =>
   kind === "json" || kind === "list" ? null : kind === "integer" || kind === "decimal" ? "number" : kind
 
-const isOrdered = ({ kind }: Field): boolean =>
-  kind !== "boolean" && kind !== "enum" && kind !== "currency" && kind !== "country" && kind !== "uuid"
+/** Whether a field is an enum that compares in its declared order. */
+export const isOrderedEnum = (field: Field): boolean => field.kind === "enum" && field.ordered === true
+
+/** Whether the values of two fields of one family have an order. Those of enums have one if both fields declare the same. */
+const isOrdered = (field: Field, other: Field): boolean =>
+  field.kind === "enum" && other.kind === "enum"
+    ? isOrderedEnum(field) && isOrderedEnum(other) && JSON.stringify(field.values) === JSON.stringify(other.values)
+    : field.kind !== "boolean" && field.kind !== "currency" && field.kind !== "country" && field.kind !== "uuid"
 
 /** The tree of a comparison with another field, or null after reporting. */
 export const pairTree = (
@@ -53,11 +59,11 @@ export const pairTree = (
       call
     )
   }
-  if (is === ":" || (is !== "=" && is !== "!=" && !isOrdered(field))) {
+  if (is === ":" || (is !== "=" && is !== "!=" && !isOrdered(field, other))) {
     return findings.add(
       "operator",
       `The operator ${is} does not compare two fields of the kind ${field.kind}.`,
-      isOrdered(field) ? "Use = != < <= > >=." : "Use = or !=.",
+      isOrdered(field, other) ? "Use = != < <= > >=." : "Use = or !=.",
       isAt
     )
   }

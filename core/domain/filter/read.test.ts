@@ -300,6 +300,8 @@ describe("values by kind", () => {
     ["status = Paid", "value", "Paid", "Did you mean paid?"],
     ["status = pa*", "value", "pa*", "\"draft\""],
     ["status > draft", "operator", ">", "enum"],
+    ["level > medium", "value", "medium", "\"mid\""],
+    ["level > null", "value", "null", "isNull"],
     ["key > 00000000-0000-4000-8000-000000000000", "operator", ">"],
     ["key = 123", "value", "123", "UUID"],
     ["currency = eur", "value", "eur", "ISO 4217"],

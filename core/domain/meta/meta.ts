@@ -70,6 +70,8 @@ export interface MetaField {
   readonly scale?: number
   /** Enums. */
   readonly values?: readonly string[]
+  /** Enums: whether the values compare and sort in this order. Absent where they do not. */
+  readonly ordered?: true
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -168,7 +170,7 @@ const boundsOf = (field: Field): Partial<MetaField> => {
         ...(field.scale === null ? {} : { scale: field.scale })
       }
     case "enum":
-      return { values: field.values }
+      return { values: field.values, ...(field.ordered === true ? { ordered: true } : {}) }
     default:
       return {}
   }

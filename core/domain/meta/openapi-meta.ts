@@ -47,6 +47,7 @@ const fieldMembers = {
   precision: integer,
   scale: integer,
   values: { ...list(text), description: "Enums." },
+  ordered: { const: true, description: "Enums: their values compare and sort in this order." },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),

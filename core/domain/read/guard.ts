@@ -4,6 +4,7 @@
  */
 
 import type { FilterTree } from "../filter/tree.ts"
+import { indexedSort } from "../model/expression.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 
@@ -104,14 +105,14 @@ export const suggestIndex = (
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
   const taken = new Set<Field>()
-  const add = (field: Field, descending: boolean) => {
+  const add = (field: Field, text: string, descending: boolean) => {
     if (taken.has(field) || !mayName(field)) return
     taken.add(field)
-    columns.push(quotedName(field.column) + (descending ? " desc" : ""))
+    columns.push(text + (descending ? " desc" : ""))
   }
-  for (const field of equal) add(field, false)
-  for (const sort of order) add(sort.field, sort.descending)
-  if (order.length === 0) { for (const field of range) add(field, false) }
+  for (const field of equal) add(field, quotedName(field.column), false)
+  for (const sort of order) add(sort.field, indexedSort(sort.field), sort.descending)
+  if (order.length === 0) { for (const field of range) add(field, quotedName(field.column), false) }
   const patterns = textFields(where).filter(mayName)
   const table = tableName(model)
   if (patterns.length > 0) {

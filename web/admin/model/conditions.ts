@@ -50,7 +50,7 @@ export interface Condition {
 }
 
 /** The values of a field. Files are texts, and several are a list of them. */
-const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+const shapeOf = ({ bits = 32, kind, max, ordered, precision, scale, values = [] }: MetaField): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
@@ -59,7 +59,7 @@ const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaFi
     case "decimal":
       return { kind, precision: precision ?? null, scale: scale ?? null }
     case "enum":
-      return { kind, values }
+      return { kind, values, ...(ordered === true ? { ordered } : {}) }
     case "file":
       return { kind: "text", max: max ?? null }
     case "files":
@@ -301,6 +301,9 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
   if (field.relation !== undefined) return ["oneOf", "noneOf", ...presence]
   switch (field.kind) {
     case "enum":
+      return field.ordered === true
+        ? ["oneOf", "noneOf", "atLeast", "atMost", ...presence]
+        : ["oneOf", "noneOf", ...presence]
     case "boolean":
     case "currency":
     case "country":
