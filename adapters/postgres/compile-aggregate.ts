@@ -4,7 +4,7 @@
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
-import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { FilterTree, Way } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type {
   AggregatePlan,
@@ -17,6 +17,7 @@ import type {
   Measure,
   SeriesPlan
 } from "../../core/domain/read/plan.ts"
+import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
 import { columnOf, conditionSql, sortOf } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
@@ -43,8 +44,12 @@ const statements = new WeakMap<Model, WeakMap<FilterTree, BoundedMap<string, Sta
 /** How many aggregates of the same rows are remembered: those of a page of charts. */
 const mostAggregates = 50
 
-/** The statement of an aggregate, compiled once for each condition and question. */
+/**
+ * The statement of an aggregate, compiled once for each condition and question. Facets of a related field are compiled each time: their ways belong to one
+ * request.
+ */
 export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): Statement => {
+  if (plan.of === "facets" && pathsOf(plan).length > 0) return writeAggregate(plan, new Writer(trigramSchema))
   const { model, where } = plan
   let trees = statements.get(model)
   if (trees === undefined) statements.set(model, trees = new WeakMap())
@@ -103,14 +108,46 @@ export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
 
 const asTimestamp = (field: Field): Field => field.kind === "timestamp" ? field : { ...field, kind: "timestamp" }
 
+/** The tables at the ends of ways, joined to the rows `t`, and the alias of each end. */
+interface Joins {
+  readonly sql: string
+  readonly aliasOf: (ways: readonly Way[]) => string
+}
+
+/**
+ * Joins what the caller sees at the end of each path. A way leads to one record, so no row comes twice; without a record its columns are null, and the
+ * row stays. Paths that begin alike share what they share.
+ */
+const joinsOf = (paths: ReadonlyArray<readonly Way[]>, writer: Writer): Joins => {
+  const aliases = new Map<string, Map<Way, string>>()
+  let sql = ""
+  const joined = (from: string, way: Way): string => {
+    let known = aliases.get(from)
+    if (known === undefined) aliases.set(from, known = new Map())
+    let alias = known.get(way)
+    if (alias === undefined) {
+      known.set(way, alias = writer.alias())
+      const visible = way.rows.op === "true" ? "" : ` and ${conditionSql(way.rows, alias, writer)}`
+      sql += ` left join ${tableOf(way.model)} ${alias} on ${columnOf(alias, way.to)} = ${
+        columnOf(from, way.relation.from)
+      }${visible}`
+    }
+    return alias
+  }
+  const aliasOf = (ways: readonly Way[]): string => ways.reduce(joined, "t")
+  for (const ways of paths) aliasOf(ways)
+  return { sql, aliasOf }
+}
+
 const facets = (plan: FacetsPlan, writer: Writer): string => {
   const { limit, measure = { of: "count" } } = plan
-  const column = columnOf("t", plan.field)
+  const joins = joinsOf(pathsOf(plan), writer)
+  const column = columnOf(joins.aliasOf(plan.ways ?? []), plan.field)
   const value = measure.of === "count" ? null : measureSql(measure)
   return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
-    ` from ${tableOf(plan.model)} t${whereSql(plan.where, writer)} group by ${column}` +
+    ` from ${tableOf(plan.model)} t${joins.sql}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${
-      sortOf("t", plan.field)
+      sortOf(joins.aliasOf(plan.ways ?? []), plan.field)
     } limit ${limit}`
 }
 
@@ -132,8 +169,7 @@ const measureSql = (measure: Measure): string =>
 const isInstant = (field: Field, granularity: Granularity): boolean => granularity === "hour" && field.kind !== "date"
 
 /** The bucket of a time, by which rows are grouped: its start in the zone's local time, or as an instant. */
-const bucketOf = (field: Field, granularity: Granularity, timeZone: string): string => {
-  const column = columnOf("t", field)
+const bucketOf = (field: Field, granularity: Granularity, timeZone: string, column: string): string => {
   const zone = quoted(timeZone)
   // A timestamp without a zone is read as UTC, the session's zone. A date is a calendar day: its bucket starts at local midnight.
   return isInstant(field, granularity)
@@ -164,7 +200,7 @@ const series = (plan: SeriesPlan, writer: Writer): string => {
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
   const start = startOf(field, granularity, timeZone, "s.start")
   const groups =
-    `select ${bucketOf(field, granularity, timeZone)} as start, ${measureSql(plan.measure)} as value from ${
+    `select ${bucketOf(field, granularity, timeZone, column)} as start, ${measureSql(plan.measure)} as value from ${
       tableOf(plan.model)
     } t` +
     ` where ${tests.join(" and ")} group by 1 offset 0`
@@ -200,11 +236,11 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
 const firstInstant = "'0001-01-01 00:00:00+00'::timestamptz"
 
 /** Times are grouped by the instant that the database takes for the start of a bucket: one call a row. */
-const keySql = ({ field, granularity }: GroupKey, timeZone: string): string => {
-  const column = columnOf("t", field)
+const keySql = ({ field, granularity, ways }: GroupKey, timeZone: string, joins: Joins): string => {
+  const column = columnOf(joins.aliasOf(ways), field)
   if (granularity === null) return column
   const bucket = field.kind === "date"
-    ? bucketOf(field, granularity, timeZone)
+    ? bucketOf(field, granularity, timeZone, column)
     : `date_trunc('${granularity}', ${column}::timestamptz, ${quoted(timeZone)})`
   // Instants outside of the years 0001 to 9999 have no bucket. The database cannot always give their local time.
   return `case when ${column} >= '${firstDay}' and ${column} < '${endOfDays}' then ${bucket} end`
@@ -249,13 +285,15 @@ const groupMeasureSql = (measure: GroupMeasure): string => {
  * Groups and measures in a subquery, so that `having` and the order speak of its columns. Buckets are grouped in local time and become instants
  * once a group.
  */
-const groups = ({ limit, model, question, where }: GroupsPlan, writer: Writer): string => {
+const groups = (plan: GroupsPlan, writer: Writer): string => {
+  const { limit, model, question, where } = plan
+  const joins = joinsOf(pathsOf(plan), writer)
   const { columns, having, keys, measures, order, timeZone } = question
   const names = columns.map((column) => identifier(column.column))
-  const values = [...keys.map((key) => keySql(key, timeZone)), ...measures.map(groupMeasureSql)]
+  const values = [...keys.map((key) => keySql(key, timeZone, joins)), ...measures.map(groupMeasureSql)]
   const by = keys.length === 0 ? "" : ` group by ${keys.map((_, i) => i + 1).join(", ")}`
   const inner = `select ${values.map((value, i) => `${value} as ${names[i]!}`).join(", ")}` +
-    ` from ${tableOf(model)} t${whereSql(where, writer)}${by}`
+    ` from ${tableOf(model)} t${joins.sql}${whereSql(where, writer)}${by}`
   const starts = names.map((name, i) =>
     i < keys.length ? `${keyStart(keys[i]!, timeZone, `s.${name}`)} as ${name}` : `s.${name}`
   )

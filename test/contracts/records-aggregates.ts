@@ -2,6 +2,7 @@
 
 import * as Result from "effect/Result"
 import { describe, expect } from "vitest"
+import type { Access } from "../../core/domain/access/access.ts"
 import { readableBit, restrictModel } from "../../core/domain/access/restrict.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
@@ -272,7 +273,9 @@ export const aggregateSuite = (test: RecordsTest): void => {
       where: FilterTree = always
     ) => {
       const request = Result.getOrThrow(groupsRequest(Object.entries(query)))
-      const question = Result.getOrThrow(readGroups(everything, request))
+      const question = Result.getOrThrow(
+        readGroups(() => null, { model: everything.model, restricted: everything } as Access, request)
+      )
       return records.aggregate({ of: "groups", model: things, question, where, limit: request.limit, bindings })
     }
 

@@ -4,6 +4,7 @@
 
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import type { Field, SortKey } from "../../core/domain/model/model.ts"
+import type { Place } from "../../core/domain/read/aggregate.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
 import type {
   FacetsPlan,
@@ -19,6 +20,9 @@ import type { Granularity } from "../../core/domain/value/instant.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 
 export type CellsOf = (row: Row, field: Field) => Cell
+
+/** The cell of a field that may be one of a related record. */
+export type CellsAt = (row: Row, place: Place) => Cell
 
 /** A decimal text as an integer and its number of fraction digits. Understands exponents, as floats have them. */
 interface Numeral {
@@ -103,11 +107,16 @@ const grouped = <K>(rows: readonly Row[], keyOf: (row: Row) => K): Map<K, Row[]>
   return groups
 }
 
-export const facetRows = (plan: FacetsPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
+export const facetRows = (
+  plan: FacetsPlan,
+  rows: readonly Row[],
+  cellOf: CellsOf,
+  cellAt: CellsAt
+): readonly Row[] => {
   const { field, limit, measure = { of: "count" } } = plan
   const exact: Field = { ...field, kind: "decimal", precision: null, scale: null }
   const sorted = measure.of === "min" || measure.of === "max" ? measure.field : exact
-  return [...grouped(rows, (row) => cellOf(row, field))]
+  return [...grouped(rows, (row) => cellAt(row, { field, ways: plan.ways ?? [] }))]
     .map(([value, group]) => ({ value, count: group.length, measured: measured(measure, group, cellOf) }))
     .sort((a, b) =>
       compareWithNulls(sorted, b.measured, a.measured, -1) || compareWithNulls(field, a.value, b.value, 1)
@@ -225,9 +234,10 @@ const groupMeasured = (measure: GroupMeasure, rows: readonly Row[], cellOf: Cell
 export const groupRows = (
   { bindings, limit, question: { having, keys, measures, order, timeZone } }: GroupsPlan,
   rows: readonly Row[],
-  cellOf: CellsOf
+  cellOf: CellsOf,
+  cellAt: CellsAt
 ): readonly Row[] => {
-  const keysOf = (row: Row) => keys.map((key) => keyCell(key, cellOf(row, key.field), timeZone))
+  const keysOf = (row: Row) => keys.map((key) => keyCell(key, cellAt(row, key), timeZone))
   const found = grouped(
     rows,
     (row) => JSON.stringify(keysOf(row).map((cell, i) => identityOf(keys[i]!.field, cell)))

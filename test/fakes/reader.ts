@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
-import { evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
+import { type CellOf, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
@@ -17,7 +17,7 @@ import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { textsIn } from "../../core/domain/value/list.ts"
 import type { RecordsError, RecordsReader } from "../../core/ports/records.ts"
-import { facetRows, groupRows, histogramRows, seriesRows } from "./aggregate.ts"
+import { type CellsAt, facetRows, groupRows, histogramRows, seriesRows } from "./aggregate.ts"
 import { refusal } from "./constraints.ts"
 
 export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
@@ -168,6 +168,17 @@ export const makeReader = (
   const related = relatedIn(read)
   const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
     read(model).filter((row) => passesTree(where, row, bindings, related))
+  /** The cell at the end of ways to one record, or null without one that passes. */
+  const atEnd = (bindings: Bindings): CellsAt => (row, { field, ways }) => {
+    let at: CellOf | undefined = (field) => cellOf(row, field)
+    for (const way of ways) {
+      const value: Cell = at?.(way.relation.from) ?? null
+      at = value === null
+        ? undefined
+        : [...related(way, value)].find((each) => evaluate(way.rows, each, bindings, related))
+    }
+    return at?.(field) ?? null
+  }
   const ready = (name: string, trees: readonly FilterTree[]) =>
     Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
   return {
@@ -198,13 +209,13 @@ export const makeReader = (
         const rows = matching(plan.model, plan.where, plan.bindings)
         switch (plan.of) {
           case "facets":
-            return facetRows(plan, rows, cellOf)
+            return facetRows(plan, rows, cellOf, atEnd(plan.bindings))
           case "series":
             return seriesRows(plan, rows, cellOf)
           case "histogram":
             return histogramRows(plan, rows, cellOf)
           case "groups":
-            return groupRows(plan, rows, cellOf)
+            return groupRows(plan, rows, cellOf, atEnd(plan.bindings))
         }
       }),
     estimate: (plan) => Effect.andThen(begin("estimate"), estimate(plan))

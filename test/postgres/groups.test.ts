@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import { expect } from "vitest"
 import { aggregateStatement } from "../../adapters/postgres/compile-aggregate.ts"
 import { bind, canonicalRows, valuesOf } from "../../adapters/postgres/sql.ts"
+import type { Access } from "../../core/domain/access/access.ts"
 import { readableBit, restrictModel } from "../../core/domain/access/restrict.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import { readGroups } from "../../core/domain/read/group.ts"
@@ -171,17 +172,22 @@ layer(connectionLayer(schema), live)((it) => {
         )
         for (const query of questions) {
           const request = Result.getOrThrow(groupsRequest(query))
-          const asked = Result.getOrThrow(readGroups(restricted, request))
+          const asked = Result.getOrThrow(
+            readGroups(() => null, { model: restricted.model, restricted } as Access, request)
+          )
           const bindings = { caller: { id: "u", tenant: null }, now: 1_767_225_600_000_000n, params: [] }
           const plan = { of: "groups", model, question: asked, where: always, limit: request.limit, bindings } as const
           const statement = aggregateStatement(plan, "public")
           const found = yield* postgres.read(statement.sql, bind(statement, valuesOf(bindings)), { prepare: false })
           const cellOf = (row: Row, { index }: { readonly index: number }): Cell => row[index] ?? null
-          const expected = groupRows(plan, rows, cellOf)
+          const expected = groupRows(plan, rows, cellOf, (row, { field }) => cellOf(row, field))
           expect(canonicalRows(found, asked.columns), JSON.stringify(query)).toEqual(expected)
           groups += expected.length
-          const all = groupRows({ ...plan, question: { ...asked, having: always } }, rows, cellOf)
-          if (all.length > expected.length) cut++
+          const all = groupRows({ ...plan, question: { ...asked, having: always } }, rows, cellOf, (row, { field }) =>
+            cellOf(row, field))
+          if (all.length > expected.length) {
+            cut++
+          }
         }
       })
   )

@@ -7,14 +7,16 @@
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
-import type { FilterTree } from "../../domain/filter/tree.ts"
+import type { FilterTree, Way as RelationWay } from "../../domain/filter/tree.ts"
 import { allOf, always, conditionsOf, relatedOf } from "../../domain/filter/tree.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import type { Place } from "../../domain/read/aggregate.ts"
 import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
 import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
+import { pathsOf } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
@@ -56,12 +58,16 @@ const rowsId = (rows: FilterTree): number => {
 }
 
 /** Names what the caller sees through the relations of a filter, and the fields that it searches there; empty where it has none. */
-export const relatedName = ({ caller }: Access, filter: FilterTree): string => {
-  const related = relatedOf(filter)
-  return related.length === 0
+export const relatedName = (
+  { caller }: Access,
+  filter: FilterTree,
+  paths: ReadonlyArray<readonly RelationWay[]> = []
+): string => {
+  const ways = [...relatedOf(filter).map(({ way }) => way), ...paths.flat()]
+  return ways.length === 0
     ? ""
     : JSON.stringify([
-      related.map(({ way }) => rowsId(way.rows)),
+      ways.map(({ rows }) => rowsId(rows)),
       conditionsOf(filter, "search").map(({ fields }) => fields.map(({ index }) => index)),
       caller.tenant,
       caller.id
@@ -121,7 +127,8 @@ export const guardPlan = (
   const { now } = plan.bindings
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
-  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0
+  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0 ||
+    ("of" in plan && pathsOf(plan).length > 0)
   const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
   // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
@@ -193,9 +200,11 @@ const adviceFor = (
 
 const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
   if (!("of" in plan)) return []
+  const own = (keys: ReadonlyArray<Place>) => keys.flatMap(({ field, ways }) => ways.length === 0 ? [field] : [])
+  if (plan.of === "facets") return own([{ field: plan.field, ways: plan.ways ?? [] }])
   if (plan.of !== "groups") return [plan.field]
   const { keys, measures } = plan.question
-  return [...keys, ...measures].flatMap((asked) => "field" in asked ? [asked.field] : [])
+  return [...own(keys), ...measures.flatMap((asked) => "field" in asked ? [asked.field] : [])]
 }
 
 const indexFor = (

@@ -4,11 +4,13 @@ import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
+import { scopeOf } from "../../domain/access/reach.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import {
   aggregateField,
+  aggregatePlace,
   checkTimeZone,
   facetable,
   facetsJson,
@@ -25,6 +27,7 @@ import {
 import { checkCurrencies, groupsJson, readGroups } from "../../domain/read/group.ts"
 import { checkFilter, checkShowDeleted, visibleRows } from "../../domain/read/list.ts"
 import type { AggregatePlan } from "../../domain/read/plan.ts"
+import { pathsOf } from "../../domain/read/plan.ts"
 import {
   facetsRequest,
   groupsBodyRequest,
@@ -145,26 +148,44 @@ const keyOf = (
   core: Core,
   access: Access,
   filter: FilterTree,
-  of: AggregatePlan["of"],
+  plan: AggregatePlan,
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
 ): string =>
-  queryKey(core, access, of, relatedName(access, filter), request.filter, String(request.showDeleted), ...more)
+  queryKey(
+    core,
+    access,
+    plan.of,
+    relatedName(access, filter, pathsOf(plan)),
+    request.filter,
+    String(request.showDeleted),
+    ...more
+  )
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
   const request = yield* facetsRequest(call.query)
-  const field = yield* aggregateField(access.restricted, "field", request.field, facetable)
+  const scope = scopeOf(call.access, access, [])
+  const { field, ways } = yield* aggregatePlace(access.restricted, scope, "field", request.field, facetable)
   const measure = yield* readMeasure(access.restricted, request.measure)
   const { filter, where } = yield* coveredRows(call, access, request)
-  yield* checkCurrencies(access.restricted, "measure", [measure], [field], filter)
+  yield* checkCurrencies(access.restricted, "measure", [measure], ways.length === 0 ? [field] : [], filter)
   const bindings = bindingsAt(clock, call.caller)
-  const plan = { of: "facets", model: access.model, field, where, limit: request.limit, measure, bindings } as const
+  const plan = {
+    of: "facets",
+    model: access.model,
+    field,
+    ways,
+    where,
+    limit: request.limit,
+    measure,
+    bindings
+  } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, filter, plan.of, request, field.name, request.measure),
-    write: (rows) => Result.succeed(facetsJson(field, rows, measure))
+    key: keyOf(core, access, filter, plan, request, request.field, request.measure),
+    write: (rows) => Result.succeed(facetsJson(field, rows, measure, request.field))
   }
 }
 
@@ -178,7 +199,7 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
     access,
     plan,
     filter,
-    key: keyOf(core, access, filter, plan.of, request, field.name),
+    key: keyOf(core, access, filter, plan, request, field.name),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -216,7 +237,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
       core,
       access,
       filter,
-      plan.of,
+      plan,
       request,
       field.name,
       request.range,
@@ -242,9 +263,11 @@ const planGroups = (body: Uint8Array | null) =>
       return yield* Result.fail(invalidParameter(inQuery[0], "With a body, all parameters stand in it."))
     }
     const request = yield* body === null ? groupsRequest(call.query) : Result.flatMap(readJson(body), groupsBodyRequest)
-    const question = yield* readGroups(access.restricted, request)
+    const question = yield* readGroups(call.access, access, request)
     const { filter, where } = yield* coveredRows(call, access, request)
-    const keys = question.keys.flatMap(({ field, granularity }) => granularity === null ? [field] : [])
+    const keys = question.keys.flatMap(({ field, granularity, ways }) =>
+      granularity === null && ways.length === 0 ? [field] : []
+    )
     yield* checkCurrencies(access.restricted, "measures", question.measures, keys, filter)
     const { groupBy, having, limit, measures, orderBy, timeZone } = request
     const bindings = bindingsAt(clock, call.caller)
@@ -254,7 +277,7 @@ const planGroups = (body: Uint8Array | null) =>
       access,
       plan,
       filter,
-      key: keyOf(core, access, filter, plan.of, request, asked),
+      key: keyOf(core, access, filter, plan, request, asked),
       write: (rows) => Result.succeed(groupsJson(question, rows, limit))
     }
   }

@@ -6,22 +6,33 @@ import { timed } from "../read/aggregate.ts"
 import { isGroupable, maxKeys, maxMeasures, measurable } from "../read/group.ts"
 import { defaultGroups, maxBodyFilter, maxGroups, maxQueryFilter } from "../read/request.ts"
 import { granularities } from "../value/instant.ts"
-import { aggregable, commaList, names, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import { aggregable, commaList, hasToOne, names, operation, parameter, refusals, respond } from "./openapi-resource.ts"
 import { closedObject, type Doc, openObject, ref, type Subject } from "./openapi-schema.ts"
 
 const anyOf = (texts: readonly string[]): string => texts.length === 1 ? texts[0]! : `(?:${texts.join("|")})`
 
-/** A pattern of names, or of words with one of some fields in parentheses. A list of all would be most of the document. */
+/** A path to a field of a related record. */
+const path = "[^(),.]+(?:\\.[^(),.]+)+"
+
+/**
+ * A pattern of names, or of words with one of some fields in parentheses; `paths`: also of related ones. A list of all would be most of the document.
+ */
 const writtenAs = (
   plain: readonly string[],
-  calls: ReadonlyArray<readonly [words: readonly string[], fields: readonly Field[]]>
+  calls: ReadonlyArray<readonly [words: readonly string[], fields: readonly Field[]]>,
+  paths = false
 ): Doc => {
-  const called = calls.filter(([, fields]) => fields.length > 0).map(([words, fields]) =>
-    `${anyOf(words)}\\(${anyOf(fields.map(({ name }) => name))}\\)`
+  const more = paths ? [path] : []
+  const called = calls.filter(([, fields]) => paths || fields.length > 0).map(([words, fields]) =>
+    `${anyOf(words)}\\(${anyOf([...fields.map(({ name }) => name), ...more])}\\)`
   )
   const [words, fields] = calls.find(([, fields]) => fields.length > 0) ?? [[], []]
   const example = fields[0] === undefined ? [] : [`${words[0]!}(${fields[0].name})`]
-  return { type: "string", pattern: `^${anyOf([...plain, ...called])}$`, examples: [...plain.slice(0, 1), ...example] }
+  return {
+    type: "string",
+    pattern: `^${anyOf([...plain, ...more, ...called])}$`,
+    examples: [...plain.slice(0, 1), ...example]
+  }
 }
 
 /** Measures that take the same fields, together. */
@@ -39,7 +50,9 @@ export const groupSchemas = (subject: Subject): Doc => {
   const { name } = subject.access.model
   const keys = groupable(subject)
   return {
-    ...(keys.length === 0 ? {} : { [`${name}.Group`]: writtenAs(keys, [[granularities, aggregable(subject, timed)]]) }),
+    ...(keys.length === 0 ? {} : {
+      [`${name}.Group`]: writtenAs(keys, [[granularities, aggregable(subject, timed)]], hasToOne(subject))
+    }),
     [`${name}.Measure`]: writtenAs(["count"], measureCalls(subject)),
     [`${name}.Aggregate`]: aggregateSchema(subject)
   }
@@ -51,7 +64,8 @@ const groupInputs = (subject: Subject) => {
   return {
     ...(groupable(subject).length === 0 ? {} : {
       group_by: {
-        description: "Fields, or buckets of time such as `month(field)`. Without any there is one group.",
+        description:
+          "Fields, paths to fields of one related record, or buckets of time such as `month(field)`. Without any there is one group.",
         schema: names(ref("schemas", `${name}.Group`), { maxItems: maxKeys })
       }
     }),

@@ -126,12 +126,17 @@ const expandSchema = (subject: Subject): Doc => ({
 /** A name of `fields`: a field, or a path to one of a related record. */
 const fieldSchema = (subject: Subject): Doc => {
   const field = ref("schemas", `${name(subject)}.Field`)
-  return subject.relations.length === 0
-    ? field
-    : {
-      anyOf: [field, { type: "string", description: "A field of a related record.", pattern: "^[^,.]+(\\.[^,.]+)+$" }]
-    }
+  return subject.relations.length === 0 ? field : { anyOf: [field, relatedField] }
 }
+
+const relatedField: Doc = {
+  type: "string",
+  description: "A field of a related record.",
+  pattern: "^[^,.]+(\\.[^,.]+)+$"
+}
+
+/** Whether a path leads to one record. */
+export const hasToOne = ({ relations }: Subject): boolean => relations.some(({ many }) => !many)
 
 /** What the reading routes take, each as description and schema. A parameter that this caller has no use for is absent. */
 const readInputs = (subject: Subject, filterLimit: number) => {
@@ -257,12 +262,15 @@ export const operation = (
 const writeParameters: readonly Doc[] = ["Prefer", "dry_run", "validate_only"].map(parameter)
 
 /** A choice among field names, as the aggregates take it. */
-export const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
+/** `paths`: a field of one related record is taken, too. */
+export const fieldParameter = (fields: readonly Field[], description: string, paths = false): Doc => ({
   name: "field",
   in: "query",
   required: true,
   description,
-  schema: { type: "string", enum: fields.map((field) => field.name) }
+  schema: paths
+    ? { anyOf: [{ type: "string", enum: fields.map((field) => field.name) }, relatedField] }
+    : { type: "string", enum: fields.map((field) => field.name) }
 })
 
 const readPaths = (subject: Subject, collection: string): { readonly [path: string]: Doc } => {
@@ -293,7 +301,11 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         get: operation(subject, id, {
           rule: "read",
           summary,
-          parameters: [fieldParameter(fields, what), ...more, ...inputs(["filter"], ["show_deleted"])],
+          parameters: [
+            fieldParameter(fields, what, id === "facets" && hasToOne(subject)),
+            ...more,
+            ...inputs(["filter"], ["show_deleted"])
+          ],
           responses: { "200": ref("responses", schema), ...refusals(400, 401) }
         })
       }

@@ -6,6 +6,10 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
+import { maxRelationDepth } from "../filter/path.ts"
+import type { FilterScope } from "../filter/scope.ts"
+import { quote } from "../filter/scope.ts"
+import type { Way } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
@@ -34,6 +38,47 @@ export const aggregateField = (
   if (field === undefined) return Result.fail(invalidParameter(parameter, unknownField(name)))
   const refusal = field.filterable ? accepts(field) : `The field "${name}" is not filterable.`
   return refusal === null ? Result.succeed(field) : Result.fail(invalidParameter(parameter, refusal))
+}
+
+/** A field, or one at the end of relations to one record. */
+export interface Place {
+  readonly field: Field
+  readonly ways: readonly Way[]
+}
+
+/**
+ * What `aggregateField` gives for a name, also for a path such as `customer.country`. A related record is what the caller sees of it, so all that is hidden
+ * on the way is refused like an unknown name.
+ */
+export const aggregatePlace = (
+  restricted: RestrictedModel,
+  scope: FilterScope,
+  parameter: string,
+  name: string,
+  accepts: (field: Field) => string | null
+): Result.Result<Place, Problem> => {
+  if (!name.includes(".")) {
+    return Result.map(aggregateField(restricted, parameter, name, accepts), (field) => ({ field, ways: [] }))
+  }
+  const refuse = (message: string) => Result.fail(invalidParameter(parameter, message))
+  const steps = name.split(".")
+  const last = steps.pop()!
+  if (steps.length > maxRelationDepth) return refuse(`A path goes through at most ${maxRelationDepth} relations.`)
+  const ways: Way[] = []
+  let at = scope
+  for (const step of steps) {
+    const next = at.relations?.step(step) ?? null
+    if (next === null) return refuse(unknownField(name))
+    ways.push(next.way)
+    at = next.scope
+  }
+  const field = at.names.get(last)
+  if (field === undefined || field.name !== last) return refuse(unknownField(name))
+  if (ways.some(({ relation }) => relation.many)) {
+    return refuse(`The path ${quote(name)} leads to several records of each.`)
+  }
+  const refusal = field.filterable ? accepts(field) : `The field ${quote(name)} is not filterable.`
+  return refusal === null ? Result.succeed({ field, ways }) : refuse(refusal)
 }
 
 const isNumeric = (field: Field): boolean =>
@@ -388,15 +433,23 @@ export const seriesJson = (
     `"points":[${items.join(",")}]}`
 }
 
-/** `{ field, facets: [{ value, count }] }`; with a measure the answer names it, and each facet has it as exact text, or null without a value. */
-export const facetsJson = (field: Field, rows: readonly Row[], measure: Measure = { of: "count" }): string => {
+/**
+ * `{ field, facets: [{ value, count }] }`; with a measure the answer names it, and each facet has it as exact text, or null without a value. `name`: the field
+ * as the request named it.
+ */
+export const facetsJson = (
+  field: Field,
+  rows: readonly Row[],
+  measure: Measure = { of: "count" },
+  name: string = field.name
+): string => {
   const measured = measure.of === "count"
     ? () => ""
     : (cell: Cell) => `,"measure":${cell === null ? "null" : JSON.stringify(cell)}`
   const facets = rows.map(([value, count, cell]) =>
     `{"value":${jsonFromCell(field, value ?? null)},"count":${count}${measured(cell ?? null)}}`
   )
-  return `{"field":${JSON.stringify(field.name)},${measureMember(measure)}"facets":[${facets.join(",")}]}`
+  return `{"field":${JSON.stringify(name)},${measureMember(measure)}"facets":[${facets.join(",")}]}`
 }
 
 /** The member that names a measure other than the number of rows. */

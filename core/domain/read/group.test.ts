@@ -40,7 +40,10 @@ const withoutCurrency = restrictModel(
 
 type Query = { readonly [name: string]: string }
 const ask = (query: Query) =>
-  Result.flatMap(groupsRequest(Object.entries(query)), (request) => readGroups(restricted, request))
+  Result.flatMap(
+    groupsRequest(Object.entries(query)),
+    (request) => readGroups(() => null, { model: restricted.model, restricted } as Access, request)
+  )
 const question = (query: Query) => Result.getOrThrow(ask(query))
 const refusal = (query: Query): Problem => Result.getOrThrow(Result.flip(ask(query)))
 
@@ -275,7 +278,10 @@ describe("checkCurrencies", () => {
     })
     const all = restrictModel(model, [1, 1, 1, 1], true)
     const read = (by: string, access = all) =>
-      Result.flatMap(groupsRequest([["group_by", by]]), (request) => readGroups(access, request))
+      Result.flatMap(
+        groupsRequest([["group_by", by]]),
+        (request) => readGroups(() => null, { model: access.model, restricted: access } as Access, request)
+      )
     expect(Result.isSuccess(read("currency"))).toBe(true)
     expect(Result.isFailure(read("country"))).toBe(true)
     expect(Result.isFailure(read("currency", restrictModel(model, [1, 0, 1, 1], true)))).toBe(true)

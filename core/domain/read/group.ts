@@ -4,7 +4,8 @@
  */
 
 import * as Result from "effect/Result"
-import type { RestrictedModel } from "../access/access.ts"
+import type { Access, RestrictedModel } from "../access/access.ts"
+import { type Accesses, type Dependencies, sameAnswers, scopeOf as reachedFrom } from "../access/reach.ts"
 import { BoundedMap } from "../bounded.ts"
 import { scan } from "../filter/lex.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
@@ -20,7 +21,7 @@ import { jsonFromCell } from "../value/cell.ts"
 import { granularities } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row, Shape } from "../value/kind.ts"
-import { aggregateField, checkTimeZone, facetable, histogrammable, timed } from "./aggregate.ts"
+import { aggregateField, aggregatePlace, checkTimeZone, facetable, histogrammable, timed } from "./aggregate.ts"
 import type { GroupKey, GroupMeasure, GroupsQuestion, Measure } from "./plan.ts"
 import type { GroupsRequest } from "./request.ts"
 
@@ -67,17 +68,24 @@ const isCurrency = ({ fields, model }: RestrictedModel, field: Field): boolean =
 export const isGroupable = (restricted: RestrictedModel, field: Field): boolean =>
   (field.filterable && facetable(field) === null) || isCurrency(restricted, field)
 
-const readKey = (restricted: RestrictedModel, text: string): Result.Result<GroupKey, Problem> => {
+const readKey = (
+  restricted: RestrictedModel,
+  scope: FilterScope,
+  text: string
+): Result.Result<GroupKey, Problem> => {
   const { argument, name } = calledOf(text)
   if (name === "") {
     const named = restricted.byName.get(argument)
-    const field = named !== undefined && isCurrency(restricted, named)
-      ? Result.succeed(named)
-      : aggregateField(restricted, "group_by", argument, facetable)
-    return Result.map(field, (field) => ({ field, granularity: null }))
+    const place = named !== undefined && isCurrency(restricted, named)
+      ? Result.succeed({ field: named, ways: [] })
+      : aggregatePlace(restricted, scope, "group_by", argument, facetable)
+    return Result.map(place, (place) => ({ ...place, granularity: null }))
   }
   return isGranularity(name)
-    ? Result.map(aggregateField(restricted, "group_by", argument, timed), (field) => ({ field, granularity: name }))
+    ? Result.map(aggregatePlace(restricted, scope, "group_by", argument, timed), (place) => ({
+      ...place,
+      granularity: name
+    }))
     : Result.fail(
       invalidParameter("group_by", `There is no ${quote(name)} to group by.`, `Buckets: ${granularities.join(", ")}.`)
     )
@@ -206,28 +214,39 @@ const readGroupOrder = (
   })
 }
 
-const questions = new WeakMap<RestrictedModel, BoundedMap<string, GroupsQuestion>>()
+/** A question, and the answers about relations that it depends on. */
+interface Asked {
+  readonly question: GroupsQuestion
+  readonly dependencies: Dependencies
+}
+
+const questions = new WeakMap<RestrictedModel, BoundedMap<string, Asked>>()
 const cachedQuestion = 4_000
 
-/** Checks the texts of an `:aggregate` but for its filter. The same texts of the same access give the same object. */
+/** Checks the texts of an `:aggregate` but for its filter. The same texts of the same accesses give the same object. */
 export const readGroups = (
-  restricted: RestrictedModel,
+  accesses: Accesses,
+  access: Access,
   request: GroupsRequest
 ): Result.Result<GroupsQuestion, Problem> => {
+  const { restricted } = access
   const { groupBy, having, measures, orderBy, timeZone } = request
   const key = JSON.stringify([groupBy, measures, having, orderBy, timeZone])
   let known = questions.get(restricted)
   if (known === undefined) questions.set(restricted, known = new BoundedMap(200))
   const found = known.get(key)
-  if (found !== undefined) return Result.succeed(found)
-  return Result.map(Result.gen(() => read(restricted, request)), (question) => {
-    if (key.length <= cachedQuestion) known.set(key, question)
+  if (found !== undefined && sameAnswers(found.dependencies, accesses, access)) return Result.succeed(found.question)
+  const dependencies: Array<Dependencies[number]> = []
+  const scope = reachedFrom(accesses, access, dependencies)
+  return Result.map(Result.gen(() => read(restricted, scope, request)), (question) => {
+    if (key.length <= cachedQuestion) known.set(key, { question, dependencies })
     return question
   })
 }
 
 const read = function*(
   restricted: RestrictedModel,
+  scope: FilterScope,
   request: GroupsRequest
 ): Generator<Result.Result<unknown, Problem>, GroupsQuestion, never> {
   if (request.groupBy.length > maxKeys) {
@@ -237,7 +256,7 @@ const read = function*(
     return yield* Result.fail(invalidParameter("measures", `A group has at most ${maxMeasures} measures.`))
   }
   const keys: GroupKey[] = []
-  for (const text of request.groupBy) keys.push(yield* readKey(restricted, text))
+  for (const text of request.groupBy) keys.push(yield* readKey(restricted, scope, text))
   const measures: GroupMeasure[] = []
   for (const text of request.measures) measures.push(yield* readGroupMeasure(restricted, text))
   const timeZone = yield* checkTimeZone(request.timeZone)

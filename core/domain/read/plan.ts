@@ -3,7 +3,7 @@
  * separate from its values, so that adapters compile a shape once (by object identity) and run it many times.
  */
 
-import type { Bindings, FilterTree } from "../filter/tree.ts"
+import type { Bindings, FilterTree, Way } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
@@ -81,12 +81,13 @@ export interface CountPlan {
 
 /**
  * `GET :facets`: the most frequent values first, then by value; null is a value. Rows: `[value, count]`. With a measure they are `[value, count,
- * measure]`, the largest measure first and values without one last.
+ * measure]`, the largest measure first and values without one last. `ways`: as of `GroupKey`.
  */
 export interface FacetsPlan {
   readonly of: "facets"
   readonly model: Model
   readonly field: Field
+  readonly ways?: readonly Way[]
   readonly where: FilterTree
   readonly limit: number
   readonly measure?: Measure
@@ -134,6 +135,8 @@ export interface HistogramPlan {
 /** What rows are grouped by: the value of a field, or the bucket of time that the value falls into, as those of `:series`. */
 export interface GroupKey {
   readonly field: Field
+  /** The relations to one record that lead to the field; none for a field of the rows. Without a record at their end the value is null. */
+  readonly ways: readonly Way[]
   /** Null: the value itself. */
   readonly granularity: Granularity | null
 }
@@ -146,6 +149,12 @@ export interface GroupKey {
 export type GroupMeasure =
   | { readonly of: "count" }
   | { readonly of: "count_distinct" | "sum" | "avg" | "min" | "max" | "median" | "p95"; readonly field: Field }
+
+/** The paths through relations of an aggregate, each to one record. */
+export const pathsOf = (plan: AggregatePlan): ReadonlyArray<readonly Way[]> => {
+  const paths = plan.of === "groups" ? plan.question.keys : plan.of === "facets" ? [plan] : []
+  return paths.flatMap(({ ways = [] }) => ways.length === 0 ? [] : [ways])
+}
 
 /** The part of an `:aggregate` that depends neither on rows nor on the instant. The same question is the same object. */
 export interface GroupsQuestion {

@@ -156,6 +156,78 @@ export const relationScenarios = (service: () => TestService): void => {
       expect(exported.text.trim().split("\n").map((line) => (JSON.parse(line) as Item)["id"])).toEqual(wanted)
     })
 
+    it("group by fields of one related record, and a record without one has none", async () => {
+      const groupsOf = async (group_by: string, caller: TestCaller = admin, more: Query = {}) => {
+        const answer = await service().get(caller, at("orders:aggregate", { group_by, limit: 1000, ...more }))
+        expect(answer.status, answer.text).toBe(200)
+        return (answer.json["groups"] as unknown as readonly Item[]).map(({ group, measures }) => [
+          ...Object.values(group as Item),
+          (measures as Item)["count"]
+        ])
+      }
+      for (const caller of [admin, auditor, sales]) {
+        const customers = new Map((await all("customers", caller)).map((each) => [each["id"], each]))
+        const orders = await all("orders", caller)
+        const expected = (keyOf: (order: Item) => unknown) =>
+          [...Map.groupBy(orders, keyOf)].map(([key, of]) => JSON.stringify([key, of.length])).toSorted()
+        const seen = async (path: string) => (await groupsOf(path, caller)).map((row) => JSON.stringify(row)).toSorted()
+        const country = (order: Item) => customers.get(order["customer_id"])?.["country"] ?? null
+        expect(await seen("customer.country")).toEqual(expected(country))
+        const { json } = await service().get(caller, at("orders:facets", { field: "customer.country", limit: 500 }))
+        expect(json["field"]).toBe("customer.country")
+        const facets = json["facets"] as unknown as readonly Item[]
+        expect(facets.map(({ count, value }) => JSON.stringify([value, count])).toSorted()).toEqual(expected(country))
+      }
+      // Accounts outside of the caller's rows are none for them.
+      const accounts = new Map((await all("accounts", regional)).map((each) => [each["id"], each["name"]]))
+      const named = await service().get(regional, at("customers:aggregate", { group_by: "account.name" }))
+      const customers = await all("customers", regional)
+      expect(
+        (named.json["groups"] as unknown as readonly Item[]).map((each) => JSON.stringify(each)).toSorted(),
+        named.text
+      ).toEqual(
+        [...Map.groupBy(customers, (customer) => accounts.get(customer["account_id"]) ?? null)].map(([name, of]) =>
+          JSON.stringify({ group: { "account.name": name }, measures: { count: of.length } })
+        ).toSorted()
+      )
+      const one = await groupsOf("customer.country,status", admin, {
+        order_by: "count desc, customer.country",
+        limit: 1,
+        having: "count >= 1"
+      })
+      expect(one).toHaveLength(1)
+      // Two relations, and the bucket of a related time: each line is counted once.
+      const lines = await all("lines")
+      const deep = await service().get(
+        admin,
+        at("lines:aggregate", { group_by: "order.customer.country, year(order.placed_at)", limit: 1000 })
+      )
+      const counts = (deep.json["groups"] as unknown as readonly Item[]).map(({ measures }) =>
+        (measures as Item)["count"]
+      )
+      expect(counts.length, deep.text).toBeGreaterThan(2)
+      expect(counts.reduce((total: number, count) => total + Number(count), 0)).toBe(lines.length)
+    })
+
+    it("refuse a group behind what is hidden like one that never was, and one of several records", async () => {
+      const refused = async (caller: TestCaller, resource: string, field: string) => {
+        const answers = await Promise.all([
+          service().get(caller, at(`${resource}:aggregate`, { group_by: field })),
+          service().get(caller, at(`${resource}:facets`, { field }))
+        ])
+        return answers.map(({ status, text }) => `${status} ${text.replaceAll(field, "…")}`)
+      }
+      const unknown = await refused(admin, "orders", "customer.nope")
+      expect(unknown[0]).toMatch(/^400 .*There is no field/)
+      expect(await refused(admin, "orders", "nope.country")).toEqual(unknown)
+      expect(await refused(blind, "orders", "customer.country")).toEqual(await refused(blind, "orders", "nope.country"))
+      expect((await refused(admin, "orders", "lines.quantity"))[0]).toContain("leads to several records")
+      expect((await refused(admin, "orders", "a.b.c.d.e"))[0]).toContain("at most 3 relations")
+      for (const path of ["customer.", ".country", "customer..country"]) {
+        expect(await refused(admin, "orders", path)).toEqual(unknown)
+      }
+    })
+
     it("page by tokens that belong to the filter", async () => {
       const filter = "has(customer) AND lines.quantity >= 0"
       const wanted = await ids("orders", filter)
