@@ -7,12 +7,13 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
-import { rankText, sortText } from "../../core/domain/model/expression.ts"
+import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
 
-/** A column of the table that `alias` names. */
-export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
+/** A column of the table that `alias` names, or what a declared path finds in it. */
+export const columnOf = (alias: string, field: Field): string =>
+  valueText(field, `${alias}.${identifier(field.column)}`)
 
 /** What a column is sorted by. Cells of positions are compared with it as `placeOf` writes them. */
 export const sortOf = (alias: string, field: Field): string => sortText(field, columnOf(alias, field))

@@ -6,7 +6,7 @@
 import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import { indexedSort } from "../../core/domain/model/expression.ts"
+import { indexed, indexedSort } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
@@ -43,7 +43,7 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
 /** The text of an index without what the database writes otherwise: types of constants, brackets, spaces. */
 const stripped = (sql: string): string =>
   sql.toLowerCase().replace(/::(?:"[^"]*"|[\w.])+(?:\[\])?/g, "").replace(/else\s+null(?=\s+end)/g, "")
-    .replace(/\be(?=')/g, "").replaceAll("\\\\", "\\").replace(/[\s()"]/g, "")
+    .replace(/\be(?=')/g, "").replace(/\\+/g, "\\").replace(/[\s()"]/g, "")
 
 /** Whether some ordered index has an expression. */
 const hasExpression = (table: TableFacts, model: Model, expression: string): boolean =>
@@ -151,7 +151,9 @@ export const checkIndexes = (
     say("index", tenant, "No index leads with the tenant column, and every statement asks for one tenant.", [index([])])
   }
   const done = new Set<string>(tenant === null ? [] : [tenant.column])
-  for (const field of rowFilterFields(model, compiled)) {
+  const ruled = rowFilterFields(model, compiled)
+  for (const field of ruled) {
+    if (field.member !== undefined) continue
     if (done.has(field.column) || isLed(table, model, field.column)) continue
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
@@ -201,6 +203,16 @@ export const checkIndexes = (
       done.add(column)
       say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])
     }
+  }
+  for (const field of model.members ?? []) {
+    const expression = field.sortable ? indexedSort(field) : indexed(field)
+    if ((field.kind === "boolean" && !field.sortable) || hasExpression(table, model, expression)) continue
+    const asked = ruled.has(field)
+      ? "Row filters use"
+      : field.sortable
+      ? "Lists can be sorted by"
+      : "Lists can be filtered by"
+    say("index", field, `${asked} the path, and no index is on it.`, [index([field.column], expression)])
   }
   if (known.trigrams) {
     const texts = model.fields.filter((field) => field.kind === "text" && field.searched && !virtual.has(field.column))

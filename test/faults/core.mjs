@@ -255,6 +255,27 @@ export const faults = [
     tests: ["test/postgres/expressions.test.ts"]
   },
   {
+    rule: "a path into JSON is hidden with its field",
+    file: "core/domain/access/restrict.ts",
+    old: "      if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)\n",
+    new: "      names.set(member.name, member)\n",
+    tests: ["test/http/reads/paths.test.ts"]
+  },
+  {
+    rule: "a number of JSON is read as it is written",
+    file: "core/domain/filter/member.ts",
+    old: "new Written(context?.source ?? String(value))",
+    new: "new Written(String(value))",
+    tests: ["core/domain/filter/member.test.ts", "test/postgres/members.test.ts"]
+  },
+  {
+    rule: "a view whose filter asks for a path of a hidden field is removed",
+    file: "core/domain/meta/view.ts",
+    old: "    for (const { member, name } of model.members ?? []) if (member!.of === field) names.add(name)\n",
+    new: "",
+    tests: ["test/http/reads/paths.test.ts"]
+  },
+  {
     rule: "OR is decided by a part that is known",
     file: "core/domain/filter/evaluate.ts",
     old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",

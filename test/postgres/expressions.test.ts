@@ -16,31 +16,43 @@ import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
 import { pageOf } from "../fakes/reader.ts"
 import { Connection, connectionLayer, execute, live } from "../support/layers.ts"
+import { withPaths } from "../support/members.ts"
 import { makeModel } from "../support/model.ts"
 
 const levels = ["low", "it's", "hi\\gh"]
-const model = makeModel({
+const plain = makeModel({
   name: "tickets",
   fields: [
     { name: "id", kind: "integer", bits: 32 },
     { name: "level", kind: "enum", values: levels, ordered: true, optional: true },
     { name: "state", kind: "enum", values: ["new", "open", "done"], ordered: true },
-    { name: "title", kind: "text", optional: true, sortable: false }
+    { name: "title", kind: "text", optional: true, sortable: false },
+    { name: "meta", kind: "json", optional: true, sortable: false, filterable: false },
+    { name: "notes", kind: "json", optional: true, sortable: false, filterable: false }
   ]
 })
-const field = (name: string): Field => model.byName.get(name)!
+const model = withPaths(plain, [
+  { whole: "meta", name: "size.width", kind: "decimal" },
+  { whole: "meta", name: "color", kind: "text", sortable: false },
+  { whole: "notes", name: "n", kind: "decimal", storage: "json" },
+  { whole: "notes", name: "level", kind: "enum", values: levels, ordered: true, storage: "json" }
+])
+const field = (name: string): Field => [...model.fields, ...model.members!].find((each) => each.name === name)!
 
 const schema = `
 create type state as enum ('done', 'new', 'open');
-create table tickets (id integer primary key, level text, state state not null, title text);
+create table tickets (id integer primary key, level text, state state not null, title text, meta jsonb, notes json);
 insert into tickets select i, (array['low', 'it''s', E'hi\\\\gh', null, 'other', 'more'])[1 + i * 7 % 6],
-  (array['new', 'open', 'done'])[1 + i * 5 % 3]::state, null from generate_series(1, 60) i;
+  (array['new', 'open', 'done'])[1 + i * 5 % 3]::state, null,
+  (array[format('{"size": {"width": %s.50}, "color": "red"}', i % 9), '{"size": {"width": "wide"}}', '{"size": [1]}', null, '7'])[1 + i % 5]::jsonb,
+  (array[format('{"n": %se1, "level": "low"}', i % 9), '{"n": 1, "x": "\\u0000"}', '{"n": 1e999999, "level": "it''s"}', null])[1 + i % 4]::json
+  from generate_series(1, 60) i;
 `
 
 const bindings: Bindings = { caller: { id: "u1", tenant: null }, now: 0n, params: [] }
 const noRelations = () => []
 const keys = (names: readonly string[]): readonly SortKey[] =>
-  names.map((name) => ({ field: field(name.replace("-", "")), descending: name.startsWith("-") }))
+  names.map((name) => ({ field: field(name.replace(/^-/, "")), descending: name.startsWith("-") }))
 const shapeOf = (order: readonly SortKey[], limit: number): PageShape => ({
   model,
   columns: [...new Set([...model.columns, ...order.map((key) => key.field)])],
@@ -57,7 +69,10 @@ layer(connectionLayer(schema), live)((it) => {
     ["-level", "-id"],
     ["level", "-id"],
     ["-level", "state", "id"],
-    ["state", "-level", "id"]
+    ["state", "-level", "id"],
+    ["meta.size.width", "id"],
+    ["-meta.size.width", "level", "id"],
+    ["notes.level", "-notes.n", "id"]
   ]
   it.effect.each(orders.map((order) => [order.join(", "), order] as const))(
     "pages by %s, forwards and back",
@@ -93,7 +108,7 @@ layer(connectionLayer(schema), live)((it) => {
         ([table]) => checkIndexes(model, table!, compiled, { large: 10, trigrams: false })
       )
       const told = yield* findings
-      for (const name of ["level", "state"]) {
+      for (const name of ["level", "state", "meta.size.width", "notes.n", "notes.level"]) {
         const order = keys([name, "id"])
         const { sql } = suggestIndex(model, always, order, () => true)!
         expect(told.filter((finding) => finding.field === name).flatMap((finding) => finding.sql)).toContain(
@@ -121,6 +136,10 @@ layer(connectionLayer(schema), live)((it) => {
           expect(JSON.stringify(explained)).toContain(after === null ? "Index Scan" : "Index Cond")
         }
       }
-      expect((yield* findings).filter((finding) => finding.message.includes("declared order"))).toEqual([])
+      const left = (yield* findings).filter(({ message }) => /declared order|the path/.test(message))
+      expect(left.map((finding) => [finding.field, finding.sql[0]])).toEqual([[
+        "meta.color",
+        "create index concurrently on tickets ((case when jsonb_typeof(meta -> 'color') = 'string' then meta ->> 'color' end), id);"
+      ]])
     }))
 })

@@ -185,6 +185,8 @@ const adviceFor = (
     const narrower = bound === "seqScanRows" ? "Filter or order by indexed fields" : "Narrow the filter"
     return Effect.succeed({ hint: `${narrower}, or ${option}.`, suggestion: null })
   }
+  // Columns do not tell indexes on expressions apart.
+  if (index.expression) return Effect.succeed({ hint: index.sql, suggestion: index.sql })
   return Effect.map(
     Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
     (there) =>
@@ -226,5 +228,5 @@ const indexFor = (
     : "keys" in plan
     ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
     : plan.shape.where
-  return suggestIndex(access.model, where, order, (field) => all || readable.has(field))
+  return suggestIndex(access.model, where, order, (field) => all || readable.has(field.member?.of ?? field), page)
 }

@@ -33,6 +33,11 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
     if ((mark & creatableBit) !== 0) creatable.add(field.name)
     if ((mark & updatableBit) !== 0) updatable.add(field.name)
   }
+  if (searchable) {
+    for (const member of model.members ?? []) {
+      if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)
+    }
+  }
   return {
     model,
     id,

@@ -208,6 +208,13 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
       )
     }
   }
+  const path = model.members?.find(({ member }) => member!.of === field)?.member
+  if (path !== undefined && (column.base === "json") !== (path.storage === "json")) {
+    say(
+      `The column is of type ${column.base}, and the paths of the field are declared for ${path.storage}.`,
+      column.base === "json" ? "Write f.json({ type: \"json\", paths: … })." : "Remove type: \"json\"."
+    )
+  }
   // Where it may read nothing of the table, that is said once.
   if (!column.privileges.select && !isClosed(table)) {
     say("The database role may not read the column.", `Run: grant select on ${name} to <role>;`)

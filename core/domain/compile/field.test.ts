@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
-import { f } from "../declare/field.ts"
+import { f, FieldBuilder } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
   [
@@ -159,6 +159,36 @@ const cases: readonly RefusalCase[] = [
     "ordered of another kind",
     one({ n: (f.integer() as never as ReturnType<typeof f.enum>).ordered(), s: f.enum(["a", "b"]).ordered() }),
     "a.n: ordered() is for enums, not for integer. → Remove ordered()."
+  ],
+  [
+    "paths that are none, or of no use",
+    one({
+      j: f.json({
+        paths: {
+          "a.b-c": f.text().filterable(),
+          "a b": f.text().filterable(),
+          "a..b": f.text().filterable(),
+          "0": f.text().filterable(),
+          n: f.integer().filterable(),
+          d: f.date().filterable(),
+          o: f.text().optional().filterable(),
+          u: f.boolean(),
+          e: f.enum([]).filterable()
+        }
+      }),
+      t: new FieldBuilder({ ...f.text().spec, paths: {} }),
+      k: f.json({ paths: [] as never })
+    }),
+    "a.j: The path \"0\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a..b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"n\": values of the kind integer have no exact form in JSON. → Write f.decimal(), which every number of JSON is.",
+    "a.j: The path \"d\": values of the kind date have no exact form in JSON. → The kinds are text, decimal, boolean, enum.",
+    "a.j: The path \"o\": it takes no optional. → A path takes filterable(), sortable() and ordered().",
+    "a.j: The path \"u\": it is of no use: it is neither filterable nor sortable. → Add filterable() or sortable().",
+    "a.j: The path \"e\": The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.t: paths are for json, not for text. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } }).",
+    "a.k: The paths are not an object of at most 100 paths. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
   ],
   [
     "stamped beside another maker of the value, or of another kind",

@@ -4,7 +4,7 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { blankField, type FieldSpec } from "../declare/field.ts"
+import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
 import type { ScalarKind, Shape } from "../value/kind.ts"
@@ -112,6 +112,68 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
 const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+
+/** Most paths of a JSON field, and most names of one. */
+const mostPaths = 100
+const deepestPath = 8
+const pathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,62})*$/
+const pathKinds: readonly FieldSpec["kind"][] = ["text", "decimal", "boolean", "enum"]
+
+/** What else a builder of a path may hold than what blank ones do. */
+const pathParts: ReadonlySet<string> = new Set([
+  "kind",
+  "max",
+  "precision",
+  "scale",
+  "values",
+  "ordered",
+  "filterable",
+  "sortable"
+])
+
+/** The declared paths of a JSON field. A path is a name for filters and orders, and nothing that a record shows or a body gives. */
+const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec, "paths" | "storage"> => {
+  const storage = spec["storage"] === "json" ? "json" : "jsonb"
+  const given = spec["paths"] ?? null
+  if (given === null) return { paths: null, storage }
+  if (kind !== "json" || !isBag(given) || Object.keys(given).length > mostPaths) {
+    say(
+      kind === "json"
+        ? `The paths are not an object of at most ${mostPaths} paths.`
+        : `paths are for json, not for ${kind}.`,
+      "Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
+    )
+    return { paths: null, storage }
+  }
+  const paths: { [path: string]: AnyField } = {}
+  for (const [path, raw] of Object.entries(given)) {
+    const sayOf: Say = (message, fix) => say(`The path "${path}": ${message}`, fix)
+    if (!pathPattern.test(path) || path.split(".").length > deepestPath) {
+      sayOf(
+        "it is not a path.",
+        `Write names of members with periods between them, at most ${deepestPath}: letters, digits, _ and -, a letter or _ first.`
+      )
+      continue
+    }
+    const own = readSpec(raw, sayOf)
+    const more = Object.entries(own).filter(([part, value]) =>
+      !pathParts.has(part) && value !== blankField[part as keyof FieldSpec]
+    )
+    if (!pathKinds.includes(own.kind)) {
+      sayOf(
+        `values of the kind ${own.kind} have no exact form in JSON.`,
+        own.kind === "integer" || own.kind === "float"
+          ? "Write f.decimal(), which every number of JSON is."
+          : `The kinds are ${pathKinds.join(", ")}.`
+      )
+    } else if (more.length > 0) {
+      sayOf(`it takes no ${more[0]![0]}.`, "A path takes filterable(), sortable() and ordered().")
+    } else if (!own.filterable && !own.sortable) {
+      sayOf("it is of no use: it is neither filterable nor sortable.", "Add filterable() or sortable().")
+    } else paths[path] = new FieldBuilder(own)
+  }
+  return { paths, storage }
+}
 
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
@@ -225,6 +287,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     kind,
     ...size(spec, kind, say),
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    ...readPaths(spec, kind, say),
     ordered: ordered && kind === "enum",
     target,
     as,

@@ -456,6 +456,26 @@ const descriptionOf = ({ declaration, name }: Draft, report: Report): string | n
   return null
 }
 
+/** The declared paths of a JSON field, as fields of filters and orders. They have no place among the columns yet. */
+const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[] =>
+  Object.entries(paths ?? {}).map(([path, { spec }]): Field => ({
+    ...whole,
+    ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec),
+    name: `${whole.name}.${path}`,
+    member: { of: whole, path: path.split("."), storage },
+    optional: true,
+    readOnly: true,
+    filterable: spec.filterable,
+    sortable: spec.sortable,
+    searched: false,
+    unique: false,
+    alias: null,
+    default: null,
+    label: null,
+    help: null,
+    multiline: null
+  }))
+
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
   draft: Draft,
@@ -539,8 +559,10 @@ export const buildModel = (
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
   for (const column of draft.kept) system(column)
+  const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
+    .map((member, i): Field => ({ ...member, index: columns.length + i }))
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const names = new Map<string, Field>()
+  const names = new Map<string, Field>(members.map((member) => [member.name, member]))
   for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
   for (const column of columns) names.set(column.name, column)
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
@@ -565,6 +587,7 @@ export const buildModel = (
     table: draft.table,
     fields,
     columns,
+    ...(members.length === 0 ? {} : { members }),
     byName,
     key: draft.key.map((field) => built.get(field)!),
     tenant,

@@ -16,6 +16,10 @@ export interface FieldSpec {
   readonly precision: number | null
   readonly scale: number | null
   readonly values: readonly string[] | null
+  /** JSON: declared paths into it by their names, such as `size.width`. */
+  readonly paths: { readonly [path: string]: AnyField } | null
+  /** JSON: the type of the column. */
+  readonly storage: "jsonb" | "json"
   /** Enums: the values have the order in which they are declared. */
   readonly ordered: boolean
   /** Relations: name of the resource pointed at. */
@@ -90,6 +94,8 @@ export const blankField: FieldSpec = {
   precision: null,
   scale: null,
   values: null,
+  paths: null,
+  storage: "jsonb",
   ordered: false,
   target: null,
   as: null,
@@ -296,6 +302,14 @@ export interface DecimalSize {
   readonly scale: number
 }
 
+/** What a declaration says of the JSON in a column. */
+export interface JsonOptions {
+  /** Paths by names of members with periods between them; texts, decimals, booleans and enums. */
+  readonly paths?: { readonly [path: string]: AnyField }
+  /** The column's type, where paths are declared: `jsonb` if nothing is said. */
+  readonly type?: "jsonb" | "json"
+}
+
 type RelationTo<Value extends Json, Name extends string> = FieldBuilder<
   "relation",
   Value,
@@ -348,8 +362,9 @@ export const f = {
   enum: <const Values extends readonly string[]>(values: Values): FieldBuilder<"enum", Values[number]> =>
     new FieldBuilder({ ...blankField, kind: "enum", values }),
   uuid: () => plain<"uuid", string>("uuid"),
-  /** Any JSON value (`json` or `jsonb` columns). */
-  json: () => plain<"json", Json>("json"),
+  /** Any JSON value (`json` or `jsonb` columns). Its declared paths can be filtered and sorted by, as `meta.size.width`. */
+  json: ({ paths, type }: JsonOptions = {}): FieldBuilder<"json", Json> =>
+    new FieldBuilder({ ...blankField, kind: "json", paths: paths ?? null, storage: type ?? "jsonb" }),
   /** An ISO 4217 currency code: `EUR`. */
   currency: () => plain<"currency", string>("currency"),
   /** An ISO 3166-1 alpha-2 country code: `CH`. */

@@ -8,6 +8,7 @@ import type { Field } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
+import { memberCell } from "./member.ts"
 import { compilePattern } from "./pattern.ts"
 import { containsIgnoringCase, isSame, isSimilar, matchesParts } from "./text.ts"
 import {
@@ -63,6 +64,14 @@ const compares = (field: Field, cell: string, is: Comparison, other: string): bo
   field.kind === "enum" && (is === "=" || !field.values.includes(cell) || !field.values.includes(other))
     ? is === "=" && cell === other
     : holds(compareCells(field, cell, other), is)
+
+/** The cell of a field, or of what a path finds in the JSON of one. */
+export const cellIn = (field: Field, cellOf: (field: Field) => Cell): Cell => {
+  const { member } = field
+  if (member === undefined) return cellOf(field)
+  const cell = cellOf(member.of)
+  return cell === null ? null : memberCell(field.kind, member, cell)
+}
 
 type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
 
@@ -135,18 +144,18 @@ export const evaluate = (
     case "count":
       return holds(passing(tree, tree.number + 1, cellOf, bindings, related) - tree.number, tree.is)
     case "null":
-      return cellOf(tree.field) === null
+      return cellIn(tree.field, cellOf) === null
     case "search":
       return tree.fields.some((field) => {
         const cell = cellOf(field)
         return cell !== null && containsIgnoringCase(cell, tree.text)
       })
     case "pair": {
-      const [cell, other] = [cellOf(tree.field), cellOf(tree.other)]
+      const [cell, other] = [cellIn(tree.field, cellOf), cellIn(tree.other, cellOf)]
       return cell !== null && other !== null && compares(tree.field, cell, tree.is, other)
     }
     default: {
-      const cell = cellOf(tree.field)
+      const cell = cellIn(tree.field, cellOf)
       return cell !== null && cellPasses(tree, cell, bindings)
     }
   }

@@ -81,6 +81,17 @@ const isWhole = (checking: Checking, name: Word, parts: readonly string[]): bool
   return false
 }
 
+/** How many words of a path are relations: the rest is a field there, or a declared path into one. */
+export const relationSteps = (scope: FilterScope, words: readonly string[]): number => {
+  let at: FilterScope | undefined = scope
+  for (let steps = 1; steps < words.length - 1 && steps <= maxRelationDepth; steps++) {
+    at = at.relations?.step(words[steps - 1]!)?.scope
+    if (at === undefined) break
+    if (at.names.has(words.slice(steps).join("."))) return steps
+  }
+  return words.length - 1
+}
+
 /** The field that a name or a path stands for, or null after reporting. `usage` as of `fieldOf`. */
 export const placeOf = (checking: Checking, name: Word, usage?: string): Place | null => {
   const { findings, scope } = checking
@@ -89,11 +100,15 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
     const field = fieldOf(checking, name, usage)
     return field === null ? null : { field, name: field.name, ways: [], span }
   }
-  const parts = name.text.split(".")
-  if (!isWhole(checking, name, parts)) return null
-  const last = parts.pop()!
+  const words = name.text.split(".")
+  if (!isWhole(checking, name, words)) return null
+  const steps = relationSteps(scope, words)
+  const parts = words.slice(0, steps)
+  const last = words.slice(steps).join(".")
   const missing = (hint: string): null =>
     findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
+  const inside = namesOf(scope, mayFilter(scope)).filter((each) => each.startsWith(`${parts[0]!}.`))
+  if (inside.length > 0) return missing(nameHint(name.text, inside, "Paths that can be filtered"))
   const end = follow(checking, name, parts, missing)
   if (end === null) return null
   const field = end.scope.names.get(last)

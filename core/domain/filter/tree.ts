@@ -204,7 +204,10 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   return found
 }
 
-/** The fields of the record itself that a filter asks for; of a relation that is its near side. */
+/** The field of a record that a field of a filter is, or is a part of. */
+const wholeOf = (field: Field): Field => field.member?.of ?? field
+
+/** The fields of the record itself that a filter asks for; of a relation that is its near side, of a path into JSON the whole. */
 export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
   switch (tree.op) {
     case "true":
@@ -221,14 +224,14 @@ export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): Readon
       for (const field of tree.fields) into.add(field)
       break
     case "pair":
-      into.add(tree.field).add(tree.other)
+      into.add(wholeOf(tree.field)).add(wholeOf(tree.other))
       break
     case "some":
     case "count":
       into.add(tree.way.relation.from)
       break
     default:
-      into.add(tree.field)
+      into.add(wholeOf(tree.field))
   }
   return into
 }

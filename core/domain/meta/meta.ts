@@ -72,6 +72,8 @@ export interface MetaField {
   readonly values?: readonly string[]
   /** Enums: whether the values compare and sort in this order. Absent where they do not. */
   readonly ordered?: true
+  /** JSON: the declared paths into it that filters and orders take, in declared order. Absent where there are none. */
+  readonly paths?: readonly MetaPath[]
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -86,6 +88,14 @@ export interface MetaField {
   readonly sortable: boolean
   readonly searched: boolean
   readonly sensitive: boolean
+}
+
+/** A declared path into JSON: `size.width` of a field `meta` is asked for as `meta.size.width`. */
+export interface MetaPath
+  extends Pick<MetaField, "max" | "precision" | "scale" | "values" | "ordered" | "filterable" | "sortable">
+{
+  readonly path: string
+  readonly kind: MetaField["kind"]
 }
 
 /** A way to related records, offered when both its ends are readable. */
@@ -191,6 +201,19 @@ const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile
   ...(field.kind === "list" && field.max !== null ? { maxFiles: field.max } : {})
 })
 
+const pathsOf = (field: Field, { model }: Access): Pick<MetaField, "paths"> => {
+  const members = (model.members ?? []).filter(({ member }) => member!.of === field)
+  return members.length === 0 ? {} : {
+    paths: members.map((each): MetaPath => ({
+      path: each.member!.path.join("."),
+      ...boundsOf(each),
+      kind: kindOf(each),
+      filterable: each.filterable,
+      sortable: each.sortable
+    }))
+  }
+}
+
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
   const { restricted } = access
   const listable = access.decisions.read.of !== "deny"
@@ -203,6 +226,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
     kind: kindOf(field),
     ...(field.file === null ? {} : { file: fileOf(field, field.file, access) }),
     ...boundsOf(field),
+    ...(field.kind === "json" && listable ? pathsOf(field, access) : {}),
     ...(field.multiline === null ? {} : { multiline: field.multiline }),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),

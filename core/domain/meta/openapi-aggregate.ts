@@ -6,7 +6,17 @@ import { timed } from "../read/aggregate.ts"
 import { isGroupable, maxKeys, maxMeasures, measurable } from "../read/group.ts"
 import { defaultGroups, maxBodyFilter, maxGroups, maxQueryFilter } from "../read/request.ts"
 import { granularities } from "../value/instant.ts"
-import { aggregable, commaList, hasToOne, names, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import {
+  aggregable,
+  aggregatedFields,
+  commaList,
+  hasToOne,
+  names,
+  operation,
+  parameter,
+  refusals,
+  respond
+} from "./openapi-resource.ts"
 import { closedObject, type Doc, openObject, ref, type Subject } from "./openapi-schema.ts"
 
 const anyOf = (texts: readonly string[]): string => texts.length === 1 ? texts[0]! : `(?:${texts.join("|")})`
@@ -43,7 +53,7 @@ const measureCalls = (subject: Subject): ReadonlyArray<readonly [words: readonly
   ])
 
 const groupable = ({ access: { restricted } }: Subject): readonly string[] =>
-  restricted.fields.filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
+  aggregatedFields(restricted).filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
 
 /** What the caller may group by and measure: `orders.Group` and `orders.Measure`. */
 export const groupSchemas = (subject: Subject): Doc => {

@@ -48,6 +48,17 @@ const fieldMembers = {
   scale: integer,
   values: { ...list(text), description: "Enums." },
   ordered: { const: true, description: "Enums: their values compare and sort in this order." },
+  paths: {
+    ...list(
+      openObject({ path: text, kind: text, filterable: flag, sortable: flag }, [
+        "path",
+        "kind",
+        "filterable",
+        "sortable"
+      ])
+    ),
+    description: "JSON: declared paths into it, with the bounds of their kinds."
+  },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),

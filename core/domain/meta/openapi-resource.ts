@@ -4,6 +4,7 @@
  * restricted model.
  */
 
+import type { RestrictedModel } from "../access/access.ts"
 import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
@@ -185,7 +186,13 @@ export const searchSchema = (subject: Subject): Doc => {
 
 /** Fields that an aggregate takes. */
 export const aggregable = ({ access }: Subject, accepts: (field: Field) => string | null): readonly Field[] =>
-  access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+  aggregatedFields(access.restricted).filter((field) => field.filterable && accepts(field) === null)
+
+/** Readable fields and declared paths into them. */
+export const aggregatedFields = ({ fields, model: { members = [] }, names }: RestrictedModel): readonly Field[] => [
+  ...fields,
+  ...members.filter((member) => names.get(member.name) === member)
+]
 
 /** A list in a query is one text with commas. */
 export const commaList = { style: "form", explode: false }

@@ -4,7 +4,7 @@
  */
 
 import type { FilterTree } from "../filter/tree.ts"
-import { indexedSort } from "../model/expression.ts"
+import { indexed, indexedSort } from "../model/expression.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 
@@ -93,14 +93,20 @@ export interface IndexSuggestion {
   readonly method: "btree" | "gin"
   /** Whether it leaves out rows that are deleted. */
   readonly partial: boolean
+  /** Whether it is on more than columns. */
+  readonly expression: boolean
 }
 
-/** An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. */
+/**
+ * An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. `sorted`: rows come in the order, and
+ * are not only grouped by its fields.
+ */
 export const suggestIndex = (
   model: Model,
   where: FilterTree,
   order: readonly SortKey[],
-  mayName: (field: Field) => boolean
+  mayName: (field: Field) => boolean,
+  sorted = true
 ): IndexSuggestion | null => {
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
@@ -110,18 +116,19 @@ export const suggestIndex = (
     taken.add(field)
     columns.push(text + (descending ? " desc" : ""))
   }
-  for (const field of equal) add(field, quotedName(field.column), false)
-  for (const sort of order) add(sort.field, indexedSort(sort.field), sort.descending)
-  if (order.length === 0) { for (const field of range) add(field, quotedName(field.column), false) }
+  for (const field of equal) add(field, indexed(field), false)
+  for (const { descending, field } of order) add(field, sorted ? indexedSort(field) : indexed(field), descending)
+  if (order.length === 0) { for (const field of range) add(field, indexed(field), false) }
   const patterns = textFields(where).filter(mayName)
   const table = tableName(model)
   if (patterns.length > 0) {
-    const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
+    const operators = patterns.map((field) => `${indexed(field)} gin_trgm_ops`).join(", ")
     return {
       sql: `create index on ${table} using gin (${operators})`,
       columns: patterns,
       method: "gin",
-      partial: false
+      partial: false,
+      expression: patterns.some((field) => field.member !== undefined)
     }
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
@@ -134,7 +141,8 @@ export const suggestIndex = (
     sql: `create index on ${table} (${columns.join(", ")})${rows}`,
     columns: [...taken],
     method: "btree",
-    partial: rows !== ""
+    partial: rows !== "",
+    expression: columns.some((text) => text.startsWith("("))
   }
 }
 

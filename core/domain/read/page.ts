@@ -40,7 +40,7 @@ export const pageContext = (
     request.showDeleted,
     caller.tenant,
     caller.id,
-    order.map(({ field }) => [field.kind, field.column])
+    order.map(({ field }) => [field.kind, field.column, ...field.member?.path ?? []])
   ])
 
 export const writePosition = (position: PagePosition): string =>

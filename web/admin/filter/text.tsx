@@ -66,7 +66,7 @@ const completer =
         validFor: /^"?[^"\s()]*$/
       }
     }
-    const word = context.matchBefore(/[A-Za-z_]\w*$/)
+    const word = context.matchBefore(/[A-Za-z_][\w.]*$/)
     if (word === null && !context.explicit) return null
     return {
       from: word?.from ?? context.pos,
@@ -77,10 +77,17 @@ const completer =
           type: "property",
           boost: 1
         })),
+        ...resource.model.fields.flatMap(({ name, paths = [] }) =>
+          paths.filter(({ filterable }) => filterable).map(({ kind, path }) => ({
+            label: `${name}.${path}`,
+            detail: kind,
+            type: "property"
+          }))
+        ),
         ...functions,
         ...words
       ],
-      validFor: /^\w*$/
+      validFor: /^[\w.]*$/
     }
   }
 

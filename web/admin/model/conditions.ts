@@ -130,6 +130,13 @@ export const scopeOf = (resource: Resource): FilterScope => {
     for (const [index, each] of resource.model.fields.entries()) {
       const field = fieldOf(each, index)
       names.set(field.name, field)
+      for (const path of each.paths ?? []) {
+        const member: Field = {
+          ...fieldOf({ ...each, ...path, name: `${each.name}.${path.path}`, searched: false, optional: true }, -1),
+          member: { of: field, path: path.path.split("."), storage: "jsonb" }
+        }
+        names.set(member.name, member)
+      }
       if (field.searched) searched.push(field)
     }
     for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
@@ -182,6 +189,9 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
 
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
+  // What is inside of a field has no input of its own.
+  const inner = tree.op === "not" ? tree.item : tree.op === "or" ? tree.items[0]! : tree
+  if ("field" in inner && inner.field.member !== undefined) return null
   const equal = equalities(tree)
   if (equal !== null) {
     return { field: equal.field, is: equal.values.length === 1 ? "is" : "oneOf", values: equal.values }
