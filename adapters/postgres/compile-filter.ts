@@ -53,6 +53,11 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
     case "contains":
       writer.stable = false
       return `${textOf(alias, tree.field)} ilike ${writer.constant(`%${escaped(tree.text)}%`)}`
+    case "words":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} @@ websearch_to_tsquery(${quoted(tree.field.vector!.config)}, ${
+        writer.constant(tree.text)
+      })`
     case "same":
       writer.stable = false
       return `${textOf(alias, tree.field)} ilike ${writer.constant(escaped(tree.text) + (tree.whole ? "" : "%"))}`

@@ -10,7 +10,7 @@ import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
-import { type Statement, tableOf, Writer } from "./sql.ts"
+import { identifier, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string =>
@@ -39,11 +39,15 @@ const hashSql = (fields: readonly Field[]): string => {
 }
 
 /** What a row of a page is made of, as SQL. */
-export const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
-  ...shape.columns.map((field) => textColumn("t", field)),
-  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
-  ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
-]
+export const outputs = (shape: PageShape, writer: Writer): readonly string[] => {
+  // The text of a rank stands in the statement, and nobody sends the same one twice.
+  if (shape.order.some(({ field }) => field.rank !== undefined)) writer.stable = false
+  return [
+    ...shape.columns.map((field) => textColumn("t", field)),
+    ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
+    ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
+  ]
+}
 
 export const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
   order.map(({ descending, field }) => `${sortOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
@@ -122,7 +126,8 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   }
 
   // Only columns of the model are named, because the role may not be allowed to read others.
-  const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const ranked = order.flatMap(({ field }) => field.rank === undefined ? [] : [`t.${identifier(field.column)}`])
+  const read = [...new Set([...model.columns.map((field) => columnOf("t", field)), ...ranked])].join(", ")
   const anyOf = (all: readonly Branch[]): Branch =>
     all.length === 1 ? all[0]! : [`(${all.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
 

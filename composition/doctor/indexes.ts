@@ -214,6 +214,17 @@ export const checkIndexes = (
       : "Lists can be filtered by"
     say("index", field, `${asked} the path, and no index is on it.`, [index([field.column], expression)])
   }
+  for (const vector of model.vectors ?? []) {
+    const served = table.indexes.some((each) =>
+      each.valid && each.predicate === null && (each.method === "gin" || each.method === "gist") &&
+      each.columns.some((column) => column.name === vector.column)
+    )
+    if (!served) {
+      say("search", vector, "Words are looked for in it, and no GIN index serves that.", [
+        `create index ${concurrently}on ${name} using gin (${quotedName(vector.column)});`
+      ])
+    }
+  }
   if (known.trigrams) {
     const texts = model.fields.filter((field) => field.kind === "text" && field.searched && !virtual.has(field.column))
     const missing = texts.filter((field) => !hasTrigrams(table, field.column))

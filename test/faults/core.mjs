@@ -276,6 +276,13 @@ export const faults = [
     tests: ["test/http/reads/paths.test.ts"]
   },
   {
+    rule: "a search vector that a caller may not read is unknown",
+    file: "core/domain/access/resolve.ts",
+    old: "    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)\n",
+    new: "    marks.push(readable || shown ? readableBit : 0)\n",
+    tests: ["test/http/reads/vectors.test.ts"]
+  },
+  {
     rule: "OR is decided by a part that is known",
     file: "core/domain/filter/evaluate.ts",
     old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",

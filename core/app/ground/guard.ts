@@ -228,5 +228,11 @@ const indexFor = (
     : "keys" in plan
     ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
     : plan.shape.where
-  return suggestIndex(access.model, where, order, (field) => all || readable.has(field.member?.of ?? field), page)
+  return suggestIndex(
+    access.model,
+    where,
+    order,
+    (field) => all || field.vector !== undefined || readable.has(field.member?.of ?? field),
+    page
+  )
 }

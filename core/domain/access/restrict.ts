@@ -38,9 +38,11 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
       if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)
     }
   }
+  const vectors = (model.vectors ?? []).filter((_, i) => ((marks[model.fields.length + i] ?? 0) & readableBit) !== 0)
   return {
     model,
     id,
+    vectors: new Map(searchable ? vectors.map((vector) => [vector.name, vector]) : []),
     fields,
     byName,
     names,

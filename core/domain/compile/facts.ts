@@ -268,6 +268,31 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
   }
 }
 
+/** A search vector is a column of the type `tsvector`, made with a configuration that the database has. */
+const checkVector = (model: Model, vector: Field, table: TableFacts, { textSearch }: ServerFacts, say: Say): void => {
+  const column = table.columns.find(({ name }) => name === vector.column)
+  if (column === undefined || column.base !== "tsvector") {
+    say(
+      column === undefined
+        ? `The table ${tableName(model)} has no column "${vector.column}".`
+        : `The column is of type ${column.type}, and the field is a search vector.`,
+      `Run: alter table ${tableName(model)} add column … tsvector generated always as (to_tsvector(${
+        textLiteral(vector.vector!.config)
+      }, …)) stored;`
+    )
+    return
+  }
+  if (!column.privileges.select && !isClosed(table)) {
+    say("The database role may not read the column.", `Run: grant select on ${tableName(model)} to <role>;`)
+  }
+  if (textSearch !== undefined && !textSearch.includes(vector.vector!.config)) {
+    say(
+      `The database has no configuration ${JSON.stringify(vector.vector!.config)} of text search.`,
+      didYouMean(vector.vector!.config, textSearch)
+    )
+  }
+}
+
 /** Whether these columns identify a row: some unique key consists of them or of some of them. */
 const isUnique = (table: TableFacts, columns: ReadonlySet<string>): boolean =>
   [table.primaryKey, ...table.uniques].some((key) =>
@@ -512,6 +537,11 @@ export const checkFacts = (
       checkColumn(model, field, column, table, say)
       checkUnique(model, field, table, say)
       checkRelation(field, table, models, tables, say)
+    }
+    for (const vector of model.vectors ?? []) {
+      checkVector(model, vector, table, server, (message, fix) => {
+        refusals.push({ resource: model.name, field: vector.name, message, fix })
+      })
     }
     if (model.key.every((field) => table.columns.some((column) => column.name === field.column))) {
       checkKey(model, table, sayTable)

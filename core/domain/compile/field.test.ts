@@ -191,6 +191,12 @@ const cases: readonly RefusalCase[] = [
     "a.k: The paths are not an object of at most 100 paths. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
   ],
   [
+    "a search vector of no configuration, or that is a key",
+    one({ v: f.searchVector({ config: "english; drop" }), w: f.searchVector({ config: 7 as never }) }),
+    "a.v: The config \"english; drop\" is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" }).",
+    "a.w: The config 7 is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
+  ],
+  [
     "stamped beside another maker of the value, or of another kind",
     one({ t: f.timestamp().dbDefault().stamped(), u: (f.text() as never as ReturnType<typeof f.timestamp>).stamped() }),
     "a.t: The field is stamped() and has a default. → Keep the one that makes the value of a create.",

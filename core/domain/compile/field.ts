@@ -32,7 +32,8 @@ const kinds: readonly FieldSpec["kind"][] = [
   "country",
   "relation",
   "file",
-  "files"
+  "files",
+  "searchVector"
 ]
 
 const isKind = (value: unknown): value is FieldSpec["kind"] => kinds.some((kind) => kind === value)
@@ -112,6 +113,18 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
 const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+
+const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
+  const config = spec["config"]
+  if (kind !== "searchVector" || (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config))) {
+    return String(config ?? "simple")
+  }
+  say(
+    `The config ${shown(config)} is no name of a configuration of text search.`,
+    "Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
+  )
+  return "simple"
+}
 
 /** Most paths of a JSON field, and most names of one. */
 const mostPaths = 100
@@ -289,6 +302,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
     ...readPaths(spec, kind, say),
     ordered: ordered && kind === "enum",
+    config: configOf(spec, kind, say),
     target,
     as,
     inverse,
@@ -314,7 +328,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
-  kind: ScalarKind | "file" | "files",
+  kind: ScalarKind | "file" | "files" | "searchVector",
   { bits, max, ordered, precision, scale, values }: FieldSpec
 ): Shape => {
   switch (kind) {
@@ -323,6 +337,7 @@ export const shapeOf = (
     case "text":
       return { kind, max }
     case "file":
+    case "searchVector":
       return { kind: "text", max: null }
     case "files":
       return { kind: "list", of: "text", max: max ?? defaultFiles }

@@ -37,6 +37,8 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  /** Declared search vectors, which are no fields of records. */
+  readonly vectors: readonly DraftField[]
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -185,7 +187,9 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
-  const fields = readFields(name, declaration["fields"], report)
+  const declared = readFields(name, declaration["fields"], report)
+  const isVector = ({ spec }: DraftField): boolean => spec.kind === "searchVector"
+  const fields = new Map([...declared].filter(([, field]) => !isVector(field)))
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
   if (owner === null && ownerName !== undefined) {
@@ -205,6 +209,7 @@ export const readResource = (
     schema: table?.schema ?? null,
     table: table?.table ?? name,
     fields,
+    vectors: [...declared.values()].filter(isVector),
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
     tenant: column("tenant"),
@@ -476,6 +481,31 @@ const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[
     multiline: null
   }))
 
+const vectorOf = ({ name, spec }: DraftField, index: number): Field => ({
+  kind: "text",
+  max: null,
+  name,
+  column: spec.column ?? name,
+  index,
+  relation: null,
+  optional: true,
+  readOnly: true,
+  filterable: false,
+  sortable: false,
+  searched: false,
+  unique: false,
+  sensitive: true,
+  alias: null,
+  default: null,
+  stamped: false,
+  system: false,
+  label: null,
+  help: null,
+  multiline: null,
+  vector: { config: spec.config },
+  file: null
+})
+
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
   draft: Draft,
@@ -561,6 +591,7 @@ export const buildModel = (
   for (const column of draft.kept) system(column)
   const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
     .map((member, i): Field => ({ ...member, index: columns.length + i }))
+  const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))
   const byName = new Map(fields.map((field) => [field.name, field]))
   const names = new Map<string, Field>(members.map((member) => [member.name, member]))
   for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
@@ -568,7 +599,7 @@ export const buildModel = (
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
-    fields: byName,
+    fields: new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)]),
     scope: { names, searched: fields.filter((field) => field.searched), caller: true },
     broken,
     roles,
@@ -588,6 +619,7 @@ export const buildModel = (
     fields,
     columns,
     ...(members.length === 0 ? {} : { members }),
+    ...(vectors.length === 0 ? {} : { vectors }),
     byName,
     key: draft.key.map((field) => built.get(field)!),
     tenant,

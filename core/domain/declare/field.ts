@@ -9,7 +9,7 @@ import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: ScalarKind | "relation" | "file" | "files"
+  readonly kind: ScalarKind | "relation" | "file" | "files" | "searchVector"
   readonly bits: 16 | 32 | 64
   /** Texts: most characters. Lists of files: most files. */
   readonly max: number | null
@@ -20,6 +20,8 @@ export interface FieldSpec {
   readonly paths: { readonly [path: string]: AnyField } | null
   /** JSON: the type of the column. */
   readonly storage: "jsonb" | "json"
+  /** Search vectors: the configuration of text search that their words were made with. */
+  readonly config: string
   /** Enums: the values have the order in which they are declared. */
   readonly ordered: boolean
   /** Relations: name of the resource pointed at. */
@@ -96,6 +98,7 @@ export const blankField: FieldSpec = {
   values: null,
   paths: null,
   storage: "jsonb",
+  config: "simple",
   ordered: false,
   target: null,
   as: null,
@@ -302,6 +305,32 @@ export interface DecimalSize {
   readonly scale: number
 }
 
+/**
+ * A column of the type `tsvector` under declaration: `search(words, "text")` looks into it, and `rank(words, "text")` sorts by it. No record shows it and no body
+ * gives it.
+ */
+export class SearchVector implements AnyField {
+  readonly _tag = "Field"
+  readonly spec: FieldSpec
+  declare readonly "~field": {
+    readonly kind: "searchVector"
+    readonly value: never
+    readonly optional: false
+    readonly readOnly: true
+    readonly generated: true
+    readonly marks: never
+  }
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+
+  /** The column's name where it differs from the field's. */
+  column(name: string): SearchVector {
+    return new SearchVector({ ...this.spec, column: name })
+  }
+}
+
 /** What a declaration says of the JSON in a column. */
 export interface JsonOptions {
   /** Paths by names of members with periods between them; texts, decimals, booleans and enums. */
@@ -373,5 +402,8 @@ export const f = {
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */
   files: () => new FileBuilder<FieldSpec, false, false, true>({ ...blankField, kind: "files", file: {} }),
+  /** Words of texts, in a `tsvector` column. `config`: the configuration that made them, such as `english`; `simple` if nothing is said. */
+  searchVector: ({ config = "simple" }: { readonly config?: string } = {}): SearchVector =>
+    new SearchVector({ ...blankField, kind: "searchVector", config, readOnly: true, optional: true }),
   relation
 } as const

@@ -145,6 +145,8 @@ export const evaluate = (
       return holds(passing(tree, tree.number + 1, cellOf, bindings, related) - tree.number, tree.is)
     case "null":
       return cellIn(tree.field, cellOf) === null
+    case "words":
+      throw new Error("only the database knows the forms of words")
     case "search":
       return tree.fields.some((field) => {
         const cell = cellOf(field)
@@ -182,6 +184,8 @@ export const evaluateKnown = (
       const answer = evaluateKnown(tree.item, cellOf, bindings, related)
       return answer === null ? null : !answer
     }
+    case "words":
+      return null
     default: {
       if (related === undefined && relatedOf(tree).length > 0) return null
       let known = true
@@ -202,7 +206,7 @@ export const evaluateKnown = (
 
 type CellTree = Exclude<
   FilterTree,
-  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "pair" | "search" }
+  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "pair" | "search" | "words" }
 >
 
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {

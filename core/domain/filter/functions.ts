@@ -12,7 +12,7 @@ import { type Checking, operandOf, soughtOf } from "./literal.ts"
 import { fieldUsage } from "./pair.ts"
 import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
-import { type End, endOf, type Place, placeOf, presentAt, through } from "./path.ts"
+import { type End, endOf, type Place, placeOf, presentAt, through, vectorOf } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
 import type { Comparison, FilterTree, Operand } from "./tree.ts"
 import { always, confined, not } from "./tree.ts"
@@ -73,6 +73,33 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
     return checking.findings.add("value", "The text to search for is empty.", "Write at least one character.", value)
   }
   return { op: "search", fields: checking.scope.searched, text }
+}
+
+/** Most characters of a text whose words are looked for. */
+export const maxWords = 1_000
+
+/** Words of a text in a search vector: `search(words, "tall -lamp")`. */
+const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): FilterTree | null => {
+  if (vector!.of !== "word") {
+    return checking.findings.add(
+      "argument",
+      "The first argument is the name of a search vector, without quotes.",
+      "Write search('text') or search(vector, 'text').",
+      vector!
+    )
+  }
+  const place = vectorOf(checking, vector!)
+  const text = soughtOf(checking, value!)
+  if (place === null || text === null) return null
+  if (pastCharacters(text, maxWords) !== null) {
+    return checking.findings.add(
+      "limit",
+      `The text to look for has more than ${maxWords} characters.`,
+      "Look for fewer words.",
+      value!
+    )
+  }
+  return through(place.ways, { op: "words", field: place.field, text }, place.span)
 }
 
 const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
@@ -234,10 +261,10 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     }
   },
   search: {
-    usage: "search('text')",
+    usage: "search('text') or search(vector, 'text')",
     least: 1,
-    most: 1,
-    check: (checking, args) => searchTree(checking, args[0]!)
+    most: 2,
+    check: (checking, args) => args.length === 1 ? searchTree(checking, args[0]!) : wordsTree(checking, args)
   },
   similar: {
     usage: similarUsage,

@@ -122,6 +122,30 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
     : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)
 }
 
+/** The search vector at the end of a path, or null after reporting. */
+export const vectorOf = (checking: Checking, name: Word): Place | null => {
+  const { findings } = checking
+  const parts = name.text.split(".")
+  if (!isWhole(checking, name, parts)) return null
+  const last = parts.pop()!
+  const missing = (hint: string): null =>
+    findings.add("unknown-field", `There is no search vector ${quote(name.text)}.`, hint, name)
+  const end = follow(checking, name, parts, missing)
+  if (end === null) return null
+  const { vectors } = end.scope
+  if (vectors === undefined) {
+    return findings.add(
+      "not-searchable",
+      "Words are looked for in lists only: here conditions are decided without the database, too.",
+      "Compare fields, or write search('text').",
+      name
+    )
+  }
+  const field = vectors.get(last)
+  if (field === undefined) return missing(hintFor(last, parts, [...vectors.keys()], "Search vectors"))
+  return { field, name: [...parts, field.name].join("."), ways: end.ways, span: findings.span(name) }
+}
+
 /** The end of a path that has relations only, or null after reporting. */
 export const endOf = (checking: Checking, name: Word): End | null => {
   const parts = name.text.split(".")

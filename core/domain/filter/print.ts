@@ -72,6 +72,7 @@ const asPath: ReadonlySet<FilterTree["op"]> = new Set([
   "match",
   "contains",
   "same",
+  "words",
   "similar",
   "regex"
 ])
@@ -137,6 +138,8 @@ const printAt = (tree: FilterTree, at: string): string => {
       return `${tree.whole ? "same" : "begins"}(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "search":
       return `search(${quoted(tree.text)})`
+    case "words":
+      return `search(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "similar":
       return `similar(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "regex":

@@ -159,7 +159,7 @@ describe("text search", () => {
     ["\"\"", "value", "\"\""],
     ["search('')", "value", "''"],
     ["search()", "argument", "search()", "search('text')"],
-    ["search('a', 'b')", "argument", "search('a', 'b')"]
+    ["search('a', 'b', 'c')", "argument", "search('a', 'b', 'c')"]
   ])
   const nothing = scopeOf(filterFields, { searched: [] })
   refuses([["word", "not-searchable", "word", "AND"], ["search('a')", "not-searchable", "'a'"]], nothing)

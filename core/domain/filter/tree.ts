@@ -53,6 +53,8 @@ export type FilterTree =
   | { readonly op: "same"; readonly field: Field; readonly text: string; readonly whole: boolean }
   /** Bare words, phrases, `search('…')`: some field of `fields` contains the text, ignoring case. */
   | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
+  /** A search vector has words of the text, by `websearch_to_tsquery` with the configuration of the vector. Only the database decides it. */
+  | { readonly op: "words"; readonly field: Field; readonly text: string }
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
   | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
   /**

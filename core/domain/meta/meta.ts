@@ -122,6 +122,8 @@ export interface MetaModel {
   /** The field that holds the owner's user id, the version field: names when readable, else null. */
   readonly owner: string | null
   readonly version: string | null
+  /** Search vectors that the caller may ask, for `search(vector, "text")` and `rank`. Absent where there are none. */
+  readonly searchVectors?: readonly string[]
   /** Names of its events, for callers who may read it; absent where it declares none. With events it can be watched. */
   readonly events?: readonly string[]
 }
@@ -270,6 +272,7 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
     tenantScoped: model.tenant !== null,
     owner: shown(model.owner),
     version: shown(model.version),
+    ...(restricted.vectors.size === 0 ? {} : { searchVectors: [...restricted.vectors.keys()] }),
     ...(model.events.length > 0 && access.decisions.read.of !== "deny" ? { events: model.events } : {})
   }
 }

@@ -89,7 +89,14 @@ const modelMembers = {
 }
 
 const modelSchema = openObject(
-  { ...modelMembers, description: { ...text, description: "What its records are; absent where nothing is declared." } },
+  {
+    ...modelMembers,
+    description: { ...text, description: "What its records are; absent where nothing is declared." },
+    searchVectors: {
+      ...list(text),
+      description: "Search vectors, for `search(vector, 'text')` and `rank`; absent without."
+    }
+  },
   Object.keys(modelMembers)
 )
 

@@ -79,6 +79,9 @@ const filterText = (subject: Subject): string | null => {
     ...(restricted.searched.length === 0
       ? []
       : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`]),
+    ...(restricted.vectors.size === 0
+      ? []
+      : [`\`search(vector, 'text')\` looks for forms of words in ${codes(restricted.vectors.keys())}.`]),
     ...(subject.relations.length === 0
       ? []
       : [`Paths go through ${codes(subject.relations.map((relation) => relation.name))}.`])

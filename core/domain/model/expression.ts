@@ -34,8 +34,12 @@ const memberText = (kind: Field["kind"], { path, storage }: Member, column: stri
 }
 
 /** The value of a field, given its column. */
-export const valueText = ({ kind, member }: Field, column: string): string =>
-  member === undefined ? column : memberText(kind, member, column)
+export const valueText = ({ kind, member, rank, vector }: Field, column: string): string =>
+  rank !== undefined
+    ? `ts_rank(${column}, websearch_to_tsquery(${quotedText(vector!.config)}, ${quotedText(rank)}))`
+    : member === undefined
+    ? column
+    : memberText(kind, member, column)
 
 /** The place of a value in a list of values; null where it is none of them. */
 export const rankText = (values: readonly string[], value: string): string =>

@@ -108,6 +108,20 @@ export const suggestIndex = (
   mayName: (field: Field) => boolean,
   sorted = true
 ): IndexSuggestion | null => {
+  const words = conjuncts(where).flatMap((tree) => tree.op === "words" && mayName(tree.field) ? [tree.field] : [])
+  if (words.length > 0) {
+    const columns = words.slice(0, 1)
+    const text = columns.map(({ column }) => quotedName(column)).join(", ")
+    return {
+      sql: `create index on ${tableName(model)} using gin (${text})`,
+      columns,
+      method: "gin",
+      partial: false,
+      expression: false
+    }
+  }
+  // No index has the order of a rank.
+  if (order.some(({ field }) => field.rank !== undefined)) return suggestIndex(model, where, [], mayName, sorted)
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
   const taken = new Set<Field>()

@@ -99,7 +99,12 @@ export const checkOrder = (restricted: RestrictedModel, text: string): Result.Re
   if (checked === undefined) {
     checked = text.trim() === ""
       ? Result.succeed([])
-      : readOrder(text, { names: restricted.names, searched: restricted.searched, caller: false })
+      : readOrder(text, {
+        names: restricted.names,
+        searched: restricted.searched,
+        vectors: restricted.vectors,
+        caller: false
+      })
     checked = Result.map(checked, (keys) => totalOrder(restricted.model, keys))
     if (text.length <= cachedText) cache.set(text, checked)
   }

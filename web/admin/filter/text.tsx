@@ -84,6 +84,11 @@ const completer =
             type: "property"
           }))
         ),
+        ...(resource.model.searchVectors ?? []).map((label) => ({
+          label,
+          detail: "search(…, 'text')",
+          type: "property"
+        })),
         ...functions,
         ...words
       ],

@@ -93,6 +93,20 @@ const fieldOf = (field: MetaField, index: number): Field => ({
   file: null
 })
 
+/** A search vector as the language of filters knows it. */
+const vectorOf = (name: string): Field =>
+  fieldOf({
+    name,
+    kind: "text",
+    optional: true,
+    readOnly: true,
+    writable: { create: false, update: false },
+    filterable: false,
+    sortable: false,
+    searched: false,
+    sensitive: false
+  }, -1)
+
 const scopes = new WeakMap<Resource, FilterScope>()
 
 /** The relations that a filter may go through. Which records they lead to is the service's business: here they are only named. */
@@ -140,7 +154,10 @@ export const scopeOf = (resource: Resource): FilterScope => {
       if (field.searched) searched.push(field)
     }
     for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
-    scopes.set(resource, scope = { names, searched, caller: false, relations: relationsOf(resource) })
+    const vectors = new Map(
+      (resource.model.searchVectors ?? []).map((name): readonly [string, Field] => [name, vectorOf(name)])
+    )
+    scopes.set(resource, scope = { names, searched, vectors, caller: false, relations: relationsOf(resource) })
   }
   return scope
 }
