@@ -269,13 +269,6 @@ export const faults = [
     tests: ["core/domain/filter/member.test.ts", "test/postgres/members.test.ts"]
   },
   {
-    rule: "a view whose filter asks for a path of a hidden field is removed",
-    file: "core/domain/meta/view.ts",
-    old: "    for (const { member, name } of model.members ?? []) if (member!.of === field) names.add(name)\n",
-    new: "",
-    tests: ["test/http/reads/paths.test.ts"]
-  },
-  {
     rule: "a search vector that a caller may not read is unknown",
     file: "core/domain/access/resolve.ts",
     old: "    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)\n",

@@ -21,7 +21,7 @@ alter table shop.odd drop column gone;
 create index odd_expression on shop.odd (lower(c), g desc) include (d) where a > 3;
 create unique index odd_g on shop.odd (g, k);
 comment on column shop.odd.a is 'the first';
-create table texts (
+create table shop.texts (
   id integer primary key, words tsvector generated always as (setweight(to_tsvector('english', 'a'), 'A')) stored, other tsvector
 );
 create view shop.seen as select a, b from shop.odd;
@@ -47,7 +47,7 @@ layer(connectionLayer(schema), live)("facts", (it) => {
 
   it.effect("of search vectors: the configuration that makes their words", () =>
     Effect.gen(function*() {
-      const [texts] = yield* (yield* make).tables([{ schema: null, table: "texts" }])
+      const [texts] = yield* (yield* make).tables([{ schema: "shop", table: "texts" }])
       expect(texts?.columns.map(({ base, config, name }) => [name, base, config ?? null])).toEqual([
         ["id", "int4", null],
         ["words", "tsvector", "english"],
@@ -147,10 +147,12 @@ layer(connectionLayer(schema), live)("facts", (it) => {
         ["parts", "partitioned"],
         ["parts_1", "partition"],
         ["parts_2", "partition"],
-        ["seen", "view"]
+        ["seen", "view"],
+        ["texts", "table"]
       ])
       expect(found[1]!.columns[1]!.collation).toBe("C")
       expect((yield* facts.all()).map((table) => table.schema)).toEqual([
+        "shop",
         "shop",
         "shop",
         "shop",
