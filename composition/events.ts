@@ -73,7 +73,7 @@ export interface EventsParts {
 export type OwnerRoles = (id: string, tenant: string | null) => Promise<RolesNow>
 
 /** Roles as `ownerRoles` of a configuration gives them: null is for a tenant that it does not know, an empty list for somebody without access. */
-export const declaredRoles = (declared: NonNullable<Webhooks["ownerRoles"]>): OwnerRoles => async (id, tenant) => {
+const declaredRoles = (declared: NonNullable<Webhooks["ownerRoles"]>): OwnerRoles => async (id, tenant) => {
   const roles: unknown = await declared({ id, tenant })
   if (roles === null) return "elsewhere"
   if (!isTextList(roles)) throw new TypeError("ownerRoles gave no list of roles.")
@@ -134,31 +134,38 @@ export const allSubscriptions = (
 const usualRolesMs = 1_000
 
 /**
- * Roles as the option of the extension gives them, else as the accounts do; without either, another process has to know them. A function that fails says
- * nothing about a person: it is asked again.
+ * Roles as the configuration gives them, else as the accounts do; without either, another process has to know them. A function that fails says nothing about
+ * a person: it is asked again.
  */
-const rolesOf = (
+export const rolesNow = (
+  declared: Webhooks["ownerRoles"],
+  accounts: OwnerRoles | undefined
+): WebhooksCore["rolesOf"] => {
+  const ask = declared === null ? accounts ?? (() => Promise.resolve("elsewhere")) : declaredRoles(declared)
+  return (id, tenant) =>
+    Effect.tryPromise({
+      try: () => ask(id, tenant),
+      catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
+    })
+}
+
+/** The same, kept for a moment. */
+const keptRoles = (
   { ownerRoles }: Webhooks,
   accounts: OwnerRoles | undefined,
   rolesMs: number
 ): WebhooksCore["rolesOf"] => {
-  const ask = ownerRoles === null ? accounts ?? (() => Promise.resolve("elsewhere")) : declaredRoles(ownerRoles)
+  const ask = rolesNow(ownerRoles, accounts)
   const known = new BoundedMap<string, { readonly roles: RolesNow; readonly until: number }>(1_000)
   return (id, tenant) =>
     Effect.suspend(() => {
       const key = JSON.stringify([id, tenant])
       const found = known.get(key)
       if (found !== undefined && performance.now() < found.until) return Effect.succeed(found.roles)
-      return Effect.map(
-        Effect.tryPromise({
-          try: () => ask(id, tenant),
-          catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
-        }),
-        (roles) => {
-          known.set(key, { roles, until: performance.now() + rolesMs })
-          return roles
-        }
-      )
+      return Effect.map(ask(id, tenant), (roles) => {
+        known.set(key, { roles, until: performance.now() + rolesMs })
+        return roles
+      })
     })
 }
 
@@ -178,7 +185,7 @@ export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null =
     settings,
     kept,
     outbound,
-    rolesOf: rolesOf(settings, ownerRoles, rolesMs),
+    rolesOf: keptRoles(settings, ownerRoles, rolesMs),
     newSecret: newWebhookSecret,
     tell: telling.tell,
     log: write

@@ -94,7 +94,7 @@ export const makeDatabase = (pool: Connections, woken: (name: string) => void, s
       }
     },
     [enqueuesItself]: async (plans) => {
-      const ids = await enqueueOn({ query: (sql, params) => rowsOf(sql, params), [queueSchema]: schema }, plans)
+      const ids = await enqueueOn({ query: rowsOf, [queueSchema]: schema }, plans)
       for (const { name } of plans) woken(name)
       return ids
     }

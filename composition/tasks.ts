@@ -10,12 +10,10 @@ import type { Tasking } from "../core/app/task/tasking.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { JobDatabase } from "../core/domain/job/definition.ts"
-import { outageOf } from "../core/domain/outage.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
-import { RecordsError } from "../core/ports/records.ts"
 import type { TasksService } from "../core/ports/tasks.ts"
-import { declaredRoles, type OwnerRoles } from "./events.ts"
+import { type OwnerRoles, rolesNow } from "./events.ts"
 import { newId } from "./files.ts"
 
 export interface TaskOptions {
@@ -25,19 +23,6 @@ export interface TaskOptions {
   readonly wake: (name: string) => void
   readonly ownerRoles: OwnerRoles | undefined
   readonly log?: ((line: string) => void) | undefined
-}
-
-/** Roles as the configuration gives them, else as the accounts do. A person without any may not act. */
-const rolesOf = (
-  declared: NonNullable<Compiled["tasks"]>["ownerRoles"],
-  accounts: OwnerRoles
-): TaskParts["rolesOf"] => {
-  const ask = declared === null ? accounts : declaredRoles(declared)
-  return (id, tenant) =>
-    Effect.tryPromise({
-      try: () => ask(id, tenant),
-      catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
-    })
 }
 
 /** The parts of tasks; null: there are none, or nobody knows the roles of people. */
@@ -60,7 +45,7 @@ export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
     tasks: store,
     enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within as JobDatabase | undefined)),
     wake: () => wake(taskJobName),
-    rolesOf: rolesOf(tasks.ownerRoles, ownerRoles ?? (() => Promise.resolve("elsewhere"))),
+    rolesOf: rolesNow(tasks.ownerRoles, ownerRoles),
     newId,
     maxImportBytes: tasks.maxImportBytes,
     // The kind of error and its place, never its text, which may quote values.

@@ -67,7 +67,7 @@ export const outdatedChangesSql = ({ keptMs, schema }: KeepingChanges): string =
 }
 
 /** The statements of the port, for a schema's name as SQL. */
-const statementsIn = (s: string, keeping: KeepingChanges | null) => {
+const changeStatements = (s: string, keeping: KeepingChanges | null) => {
   const events = keeping === null ? "" : `${identifier(keeping.schema)}.events`
   const takeSql = `with lease as (
   insert into ${s}.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
@@ -143,7 +143,7 @@ export const makeChanges = (
   keeping: KeepingChanges | null = null
 ): ChangesService => {
   const s = ownSchema(postgres.schemas.service)
-  const { forgetSql, keptSinceSql, keptSql, outdatedSql, settleSql, sinceSql, takeSql, watchSql } = statementsIn(
+  const { forgetSql, keptSinceSql, keptSql, outdatedSql, settleSql, sinceSql, takeSql, watchSql } = changeStatements(
     s,
     keeping
   )

@@ -372,7 +372,7 @@ const rollbackMs = 5_000
  * Runs `body` between `begin` and `commit`. A connection that cannot be brought out of the transaction is thrown away, so that nothing leaks
  * into the next use.
  */
-const within = <A, E>(
+const betweenBeginAndCommit = <A, E>(
   lease: Lease,
   how: {
     readonly begin: readonly string[]
@@ -514,7 +514,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs), ...settings]
       const ends = { begin, prepare: false, refused: how.refuse ?? refuse }
       return translated(
-        gate.use((lease) => within(lease, ends, query(lease, sql, params, prepare))),
+        gate.use((lease) => betweenBeginAndCommit(lease, ends, query(lease, sql, params, prepare))),
         meaning
       )
     }
@@ -557,7 +557,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
             }
           })
         return translated(
-          gate.use((lease) => within(lease, ends, walk(lease))),
+          gate.use((lease) => betweenBeginAndCommit(lease, ends, walk(lease))),
           // A single row may be too long, too. Then the page ends before it.
           (error): Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError> =>
             isTooLarge(error) && rows.length > 0 ? Effect.succeed({ rows, cut: true }) : meaning(error)
@@ -582,7 +582,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
             objects: (sql, params) =>
               Effect.map(lease.line.ask(lease.connection.query(sql, params, false)), (result) => result.rows)
           }
-          return autocommit ? body(session) : within<A, E | RecordsError>(lease, ends, body(session))
+          return autocommit ? body(session) : betweenBeginAndCommit<A, E | RecordsError>(lease, ends, body(session))
         })
         // The body translates failures of its own statements. Those left are of connecting and of `begin`.
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>

@@ -32,7 +32,7 @@ const digest = "sha256(convert_to($1 || chr(1) || $2, 'UTF8'))"
 const instant = (parameter: string) => `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`
 
 /** The statements of the store in a schema. */
-const statementsIn = (schema: string) => {
+const keyStatements = (schema: string) => {
   const s = ownSchema(schema)
   const seed = lockSeed(8173, schema)
   const claimSql = `select pg_try_advisory_xact_lock(hashtextextended($1 || chr(1) || $2, ${seed}))::text`
@@ -55,9 +55,9 @@ const statementsIn = (schema: string) => {
 }
 
 /** The store in a schema: what `makeIdempotency` is given, made once. */
-export interface IdempotencyStore extends ReturnType<typeof statementsIn> {}
+export interface IdempotencyStore extends ReturnType<typeof keyStatements> {}
 
-export const idempotencyStore = (schema: string): IdempotencyStore => statementsIn(schema)
+export const idempotencyStore = (schema: string): IdempotencyStore => keyStatements(schema)
 
 /** Databases whose table is known to be there, by their pools. */
 const prepared = new WeakSet<object>()

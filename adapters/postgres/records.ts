@@ -77,7 +77,7 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
   }
   const reader = new PoolReader(postgres, extensions)
   /** A transaction. `begun` gets its fate: what its hooks did, which counts once it has committed. */
-  const within = <A, E>(
+  const inTransaction = <A, E>(
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,
     alone?: boolean,
     begun?: (fate: Fate) => void
@@ -113,9 +113,9 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
     holding: (question) => reader.holding(question),
     estimate: (plan) => reader.estimate(plan),
     transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone?: boolean) =>
-      woken === undefined ? within(body, alone) : Effect.suspend(() => {
+      woken === undefined ? inTransaction(body, alone) : Effect.suspend(() => {
         let fate: Fate | undefined
-        const ended = within(body, alone, (own) => {
+        const ended = inTransaction(body, alone, (own) => {
           fate = own
         })
         return Effect.tap(ended, () => Effect.sync(() => fate?.enqueued?.forEach(woken)))

@@ -45,7 +45,7 @@ const columns =
 const visible = "tenant = $1 and (owner = $2 or shared_with && $3::text[])"
 
 /** The statements of the port in a schema. */
-const statementsIn = (schema: string) => {
+const viewStatements = (schema: string) => {
   const s = ownSchema(schema)
   const listSql = `select ${columns} from ${s}.saved_view where ${visible} and ($4::text is null or resource = $4)` +
     ` order by owner <> $2, lower(name), id limit 500`
@@ -102,7 +102,7 @@ const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
   const { service } = postgres.schemas
   const s = ownSchema(service)
-  const { deleteSql, fullSql, getSql, insertSql, listSql, lockSql, ownerLockSql, takenSql, updateSql } = statementsIn(
+  const { deleteSql, fullSql, getSql, insertSql, listSql, lockSql, ownerLockSql, takenSql, updateSql } = viewStatements(
     service
   )
   let prepared = false

@@ -35,9 +35,9 @@ const recent =
   "array(select s from unnest(a.stamps) s where s > clock_timestamp() - interval '1 minute' and s <= clock_timestamp() order by s)"
 
 /** The statements of the port, for a schema's name as SQL. */
-const statementsIn = (s: string) => {
+const submissionStatements = (s: string) => {
   // Each insert also removes a few expired rows.
-  const attemptSql = `with old as (delete from ${s}.form_attempt where id in (select id from ${s}.form_attempt` +
+  const admitSql = `with old as (delete from ${s}.form_attempt where id in (select id from ${s}.form_attempt` +
     ` where at < now() - interval '2 minutes' order by at limit 20 for update skip locked) and id <> $1)` +
     ` insert into ${s}.form_attempt as a (id, stamps, allowed, at)` +
     ` values ($1, array[clock_timestamp()], true, clock_timestamp())` +
@@ -54,13 +54,13 @@ const statementsIn = (s: string) => {
 
   const missingSql = `select (to_regclass('${s}.form_challenge') is null)::text`
 
-  return { attemptSql, missingSql, spendSql }
+  return { admitSql, missingSql, spendSql }
 }
 
 /** The port on given connections. It makes its tables on first use where nobody has. */
 export const makeSubmissions = (postgres: Postgres): SubmissionsService => {
   const { service } = postgres.schemas
-  const { attemptSql, missingSql, spendSql } = statementsIn(ownSchema(service))
+  const { admitSql, missingSql, spendSql } = submissionStatements(ownSchema(service))
   let prepared = false
   const prepare: Effect.Effect<void, unknown> = Effect.suspend(() =>
     prepared ? Effect.void : Effect.map(
@@ -84,8 +84,8 @@ export const makeSubmissions = (postgres: Postgres): SubmissionsService => {
       (cause) => new SubmissionsError({ cause })
     )
   return {
-    attempt: (id, most) =>
-      Effect.map(run(attemptSql, [id, most]), ([row]) => row?.[0] === "true" ? 0 : Number(row?.[1] ?? 60)),
+    admit: (id, most) =>
+      Effect.map(run(admitSql, [id, most]), ([row]) => row?.[0] === "true" ? 0 : Number(row?.[1] ?? 60)),
     spend: (id, expires) => Effect.map(run(spendSql, [id, expires / 1000]), (rows) => rows.length === 1)
   }
 }

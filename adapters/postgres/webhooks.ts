@@ -163,7 +163,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   const columns =
     `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text,
   max_per_minute::text, retry_steps::text, secret, case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
-  const rolesOf = (text: string | null | undefined): readonly string[] | null =>
+  const readRoles = (text: string | null | undefined): readonly string[] | null =>
     text == null ? null : JSON.parse(text) as readonly string[]
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
     const [
@@ -199,7 +199,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       // Empty where the application has no tenants.
       tenant: tenant === "" ? null : tenant ?? null,
       owner: owner!,
-      roles: rolesOf(roles),
+      roles: readRoles(roles),
       perMinute: perMinute == null ? null : Number(perMinute),
       waits: waits ?? null,
       secret: secret ?? null,
@@ -239,7 +239,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
           `update ${s}.subscriptions set roles = coalesce(roles, $2::jsonb) where id = $1::bigint returning roles::text`,
           [id, JSON.stringify(roles)]
         ),
-        ([row]) => rolesOf(row?.[0])
+        ([row]) => readRoles(row?.[0])
       ),
     firstSecret: (id, sealed) =>
       Effect.map(

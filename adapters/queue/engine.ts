@@ -53,7 +53,7 @@ export interface EngineOptions {
 export const choreMs = 60_000
 
 /** The statements of the engine, for a schema's name as SQL. */
-const statementsIn = (s: string) => {
+const engineStatements = (s: string) => {
   /** A failed try, if this process still holds it. The trigger sets the time of the next one, except for a name that no worker has defined. */
   const failSql =
     `update ${s}._private_jobs set last_error = $4::text, run_at = greatest(now(), run_at) + exp(least(attempts, 10)) * interval '1 second',
@@ -132,7 +132,7 @@ class Try {
 
 class Engine {
   readonly schema: string
-  readonly statements: ReturnType<typeof statementsIn>
+  readonly statements: ReturnType<typeof engineStatements>
   readonly leases: Leases
   readonly pollMs: number
   readonly owner: string
@@ -145,7 +145,7 @@ class Engine {
 
   constructor(options: EngineOptions, work: LaneHost["work"]) {
     this.schema = options.schema ?? defaultSchemas.jobs
-    this.statements = statementsIn(ownSchema(this.schema))
+    this.statements = engineStatements(ownSchema(this.schema))
     this.pollMs = options.pollMs ?? usualPollMs
     this.owner = `${options.who === undefined ? "" : `${options.who} `}${randomBytes(9).toString("hex")}`
     this.log = options.log

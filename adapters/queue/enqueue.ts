@@ -54,7 +54,7 @@ const manyIn = (s: string): string =>
 /** The statements for the schema of a queue, made once for each. */
 const statements = new Map<string, { readonly one: string; readonly many: string }>()
 
-const statementsIn = (schema: string): { readonly one: string; readonly many: string } => {
+const enqueueStatements = (schema: string): { readonly one: string; readonly many: string } => {
   const known = statements.get(schema)
   if (known !== undefined) return known
   const s = ownSchema(schema)
@@ -78,7 +78,7 @@ export const enqueueOn = async (db: EnqueuingDatabase, plans: readonly EnqueuePl
   if (plans.length === 0) return []
   const own = db[enqueuesItself]
   if (own !== undefined) return own(plans)
-  const { many, one } = statementsIn(db[queueSchema] ?? defaultSchemas.jobs)
+  const { many, one } = enqueueStatements(db[queueSchema] ?? defaultSchemas.jobs)
   const rows = plans.length === 1
     ? await queryOn(db, one, parametersOf(plans[0]!))
     : await queryOn(db, many, [

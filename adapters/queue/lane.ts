@@ -14,7 +14,7 @@ import { ownSchema } from "./sql.ts"
 export const nothing: Rows = { rows: [], rowCount: null }
 
 /** The statements of a lane, for a schema's name as SQL. */
-const statementsIn = (s: string, limited: boolean) => {
+const laneStatements = (s: string, limited: boolean) => {
   /**
    * A lease ends with the others of this process ($4), but not before the wait in $5: the statement may have been repeated for long. It is planned anew for
    * each fetch, so it is as plain as can be. Values that all rows share stand in a query of its own, which runs once. It gives the columns of `Fetched` only:
@@ -103,7 +103,7 @@ export class Lane {
   readonly #host: LaneHost
   /** Whether its jobs are counted or timed over all processes. */
   readonly #limited: boolean
-  readonly #sql: ReturnType<typeof statementsIn>
+  readonly #sql: ReturnType<typeof laneStatements>
   #running = 0
   /** Jobs that were fetched ahead and wait for a place, and when they were fetched. */
   #ready: Array<{ readonly row: Fetched; readonly at: number }> = []
@@ -136,7 +136,7 @@ export class Lane {
     this.taskId = taskId
     this.#host = host
     this.#limited = job.maxRunning !== null || job.rate !== null
-    this.#sql = statementsIn(ownSchema(host.schema), this.#limited)
+    this.#sql = laneStatements(ownSchema(host.schema), this.#limited)
   }
 
   /** Begins to look for jobs, now and then at each poll. */

@@ -23,8 +23,8 @@ import { changeFiltered } from "./task/filtered.ts"
 import { noTasks } from "./task/tasks.ts"
 import { batch } from "./write/batch.ts"
 import { create } from "./write/create.ts"
+import { patch } from "./write/patch.ts"
 import { remove, restore, undelete } from "./write/single.ts"
-import { patch } from "./write/upsert.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
@@ -64,7 +64,7 @@ export const makeApp = (
     ...tasks,
     export: exporting.run,
     ...makeUses(core),
-    call: (call, name, body) => callFunction(use, call, name, body),
+    call: callFunction.bind(null, use),
     accesses: use.accesses
   }
 }
@@ -80,35 +80,36 @@ export const functionsCore = (core: Core, resolver: AccessResolver, functions: F
   accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
 })
 
+/** The use cases with their core. */
 const makeUses = (
   core: Core
 ): Omit<App, keyof SystemDocuments | keyof TasksApp | "accesses" | "call" | "export" | "verb" | "watch"> => ({
-  list: (call, resource) => list(core, call, resource),
-  search: (call, resource, body) => search(core, call, resource, body),
-  get: (call, resource, key) => get(core, call, resource, key),
-  facets: (call, resource) => facets(core, call, resource),
-  series: (call, resource) => series(core, call, resource),
-  histogram: (call, resource) => histogram(core, call, resource),
-  aggregate: (call, resource, body) => groups(core, call, resource, body),
-  seek: (call, resource) => seek(core, call, resource),
-  create: (call, resource, body) => create(core, call, resource, body),
-  update: (call, resource, key, body) => patch(core, call, resource, key, body),
-  remove: (call, resource, key) => remove(core, call, resource, key),
+  list: list.bind(null, core),
+  search: search.bind(null, core),
+  get: get.bind(null, core),
+  facets: facets.bind(null, core),
+  series: series.bind(null, core),
+  histogram: histogram.bind(null, core),
+  aggregate: groups.bind(null, core),
+  seek: seek.bind(null, core),
+  create: create.bind(null, core),
+  update: patch.bind(null, core),
+  remove: remove.bind(null, core),
   updateFiltered: (call, resource, body) => changeFiltered(core, call, resource, "update", body),
   removeFiltered: (call, resource) => changeFiltered(core, call, resource, "delete", null),
-  undelete: (call, resource, key) => undelete(core, call, resource, key),
-  restore: (call, resource, key, body) => restore(core, call, resource, key, body),
-  sizes: (call) => sizes(core, call),
-  batch: (call, body) => batch(core, call, body),
-  upload: (call, resource, incoming) => upload(core, call, resource, incoming),
+  undelete: undelete.bind(null, core),
+  restore: restore.bind(null, core),
+  sizes: sizes.bind(null, core),
+  batch: batch.bind(null, core),
+  upload: upload.bind(null, core),
   uploads: {
     options: (call, resource) => Effect.fromResult(Result.gen(() => uploadOptions(core, call, resource))),
-    begin: (call, resource, incoming) => beginUpload(core, call, resource, incoming),
-    state: (call, resource, key) => uploadState(core, call, resource, key),
-    add: (call, resource, key, incoming) => addPiece(core, call, resource, key, incoming),
-    answer: (call, resource, key) => uploadAnswer(core, call, resource, key),
-    end: (call, resource, key) => endUpload(core, call, resource, key),
-    direct: (call, resource, incoming) => beginDirect(core, call, resource, incoming),
-    confirm: (call, resource, key) => confirmDirect(core, call, resource, key)
+    begin: beginUpload.bind(null, core),
+    state: uploadState.bind(null, core),
+    add: addPiece.bind(null, core),
+    answer: uploadAnswer.bind(null, core),
+    end: endUpload.bind(null, core),
+    direct: beginDirect.bind(null, core),
+    confirm: confirmDirect.bind(null, core)
   }
 })

@@ -185,6 +185,18 @@ describe("columns that rules ask for", () => {
     expect((await list("")).columns).toEqual(["id state version"])
   })
 
+  it.each([["a list", "?fields=id"], ["a seek", ":seek?position=0&fields=id"]])(
+    "are read in the same request of %s",
+    async (_, path) => {
+      const { ask } = stage({ update: ({ record }) => record["state"] === "draft" || record["locked"] !== true }, rows)
+      await ask("?fields=id&filter=id%20%3D%201")
+      const { columns, json } = await ask(path)
+      expect(columns).toEqual(["id state version", all])
+      const { items } = json as { items: ReadonlyArray<{ permissions: { update: boolean } }> }
+      expect(items.map(({ permissions }) => permissions.update)).toEqual([true, true, false])
+    }
+  )
+
   it("come to an end for a rule that asks for one column after the other", async () => {
     const { list } = stage({
       update: ({ record }) => ["state", "owner", "locked", "secret"].every((name) => record[name] !== undefined)

@@ -9,17 +9,17 @@ export const submissionsContract = (use: () => SubmissionsService): void => {
 
   it("lets as many through in a minute as it is told, and says when the next one may come", async () => {
     const waits: number[] = []
-    for (let n = 0; n < 5; n++) waits.push(await run(use().attempt("few", 3)))
+    for (let n = 0; n < 5; n++) waits.push(await run(use().admit("few", 3)))
     expect(waits.slice(0, 3)).toEqual([0, 0, 0])
     for (const wait of waits.slice(3)) {
       expect(wait).toBeGreaterThan(50)
       expect(wait).toBeLessThanOrEqual(60)
     }
-    expect(await run(use().attempt("another", 3))).toBe(0)
+    expect(await run(use().admit("another", 3))).toBe(0)
   })
 
   it("counts those that come at once exactly", async () => {
-    const waits = await Promise.all(Array.from({ length: 40 }, () => run(use().attempt("many", 7))))
+    const waits = await Promise.all(Array.from({ length: 40 }, () => run(use().admit("many", 7))))
     expect(waits.filter((wait) => wait === 0).length).toBe(7)
   })
 

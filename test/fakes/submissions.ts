@@ -7,7 +7,7 @@ export const makeFakeSubmissions = (): SubmissionsService => {
   const attempts = new Map<string, number[]>()
   const spent = new Map<string, number>()
   return {
-    attempt: (id, most) =>
+    admit: (id, most) =>
       Effect.sync(() => {
         const now = Date.now()
         const recent = (attempts.get(id) ?? []).filter((at) => at > now - 60_000)

@@ -43,8 +43,8 @@ export const faults = [
   {
     rule: "records: PostgreSQL drops alone",
     file: "adapters/postgres/records.ts",
-    old: "      woken === undefined ? within(body, alone) : Effect",
-    new: "      woken === undefined ? within(body, alone === true ? false : alone) : Effect",
+    old: "      woken === undefined ? inTransaction(body, alone) : Effect",
+    new: "      woken === undefined ? inTransaction(body, alone === true ? false : alone) : Effect",
     tests: ["test/contracts/records.test.ts"]
   },
   {

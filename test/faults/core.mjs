@@ -147,8 +147,8 @@ export const faults = [
   {
     rule: "counts and judgements are kept for those who see the same through relations",
     file: "core/app/ground/guard.ts",
-    old: "  return related.length === 0\n    ? \"\"\n",
-    new: "  return related.length >= 0\n    ? \"\"\n",
+    old: "  return ways.length === 0\n    ? \"\"\n",
+    new: "  return ways.length >= 0\n    ? \"\"\n",
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
@@ -418,6 +418,13 @@ export const faults = [
     old: "  const values = adds.size === 0 ? given : new Map([...given, ...added.values])\n",
     new: "  const values = new Map([...given, ...[...added.values].slice(1)])\n",
     tests: ["test/http/writes/increment.test.ts"]
+  },
+  {
+    rule: "a record is read again when a rule asked for a column that was not read",
+    file: "core/app/ground/core.ts",
+    old: "leftOut(layout) ? whole : Effect.succeed(shown)",
+    new: "Effect.succeed(shown)",
+    tests: ["test/app/rule-columns.test.ts"]
   },
   {
     rule: "an upsert whose record was made in between is tried again",

@@ -165,7 +165,14 @@ describe("writes", () => {
 
   it("creates what is missing", async () => {
     const tags = client.resource("product_tags")
-    const put = () => tags.update([1, "fresh"], {}, { etag: "*", allowMissing: true })
+    const put = (once: { readonly idempotencyKey?: string } = {}) =>
+      tags.update([1, "fresh"], {}, { etag: "*", allowMissing: true, ...once })
+    const once = { idempotencyKey: "fresh" }
+    expect((await put(once)).tag).toBe("fresh")
+    await tags.delete([1, "fresh"])
+    // It is the answer of the first call, and nothing is made anew.
+    expect((await put(once)).tag).toBe("fresh")
+    expect(await problem(tags.get([1, "fresh"]))).toMatchObject({ status: 404 })
     expect((await put()).tag).toBe("fresh")
     expect((await put()).tag).toBe("fresh")
     const batch = client.batch()
@@ -184,7 +191,13 @@ describe("writes", () => {
     const found = orders.where((o) => o.ship_country.eq("IS"))
     expect(await orders.updateWhere(found, { note: "a" }, { dryRun: true })).toEqual({ count: 2, changed: 1 })
     expect(await problem(orders.deleteWhere(found, { expectedCount: 3 }))).toMatchObject({ status: 412 })
-    expect(await orders.updateWhere(found, { note: "a" }, { expectedCount: 2 })).toEqual({ count: 2, changed: 1 })
+    // The second call has the answer of the first.
+    for (const idempotencyKey of ["once", "once"]) {
+      expect(await orders.updateWhere(found, { note: "a" }, { expectedCount: 2, idempotencyKey })).toEqual({
+        count: 2,
+        changed: 1
+      })
+    }
     expect(await orders.deleteWhere(found, { expectedCount: 2 })).toEqual({ count: 2, changed: 2 })
   })
 

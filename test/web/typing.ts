@@ -117,6 +117,12 @@ export const groups = async (client: Client<Shop>) => {
   same<NonNullable<typeof measures>["count_distinct(customer_id)"], number>(true)
   same<NonNullable<typeof measures>["sum(total)"], string | null>(true)
   same<Awaited<ReturnType<typeof orders.aggregate>>["groups"][number]["measures"]["count"], number>(true)
+  const related = await orders.aggregate({ group_by: ["customer.country", "year(customer.created_at)"] })
+  same<typeof related.groups[number]["group"]["customer.country"], Json>(true)
+  same<typeof related.groups[number]["group"]["year(customer.created_at)"], string | null>(true)
+  void orders.facets({ field: "customer.country" })
+  // @ts-expect-error There is no such relation.
+  void orders.facets({ field: "buyer.country" })
   // @ts-expect-error It was not asked for.
   void measures?.["avg(total)"]
   // @ts-expect-error There is no such field.

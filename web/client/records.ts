@@ -90,18 +90,20 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean
 }
 
-export interface CreateOptions extends WriteOptions {
-  /** With a key, a repeated create has no second effect, and the client retries if no answer arrives. `true` generates a key. */
+interface Once {
+  /** With a key, a repeated call has no second effect, and the client retries if no answer arrives. `true` generates a key. */
   readonly idempotencyKey?: string | true
 }
+
+export interface CreateOptions extends WriteOptions, Once {}
 
 export interface ChangeOptions extends WriteOptions {
   /** The version to change, or `"*"` for any. The call fails with a 412 if it is not the current one. */
   readonly etag: string
 }
 
-/** What an update does besides changing the record of its key. */
-export interface Upserting {
+/** What an update does besides changing the record of its key. The idempotency key counts with `allowMissing`. */
+export interface Upserting extends Once {
   /** Creates the record if it is missing, also with the etag `"*"`. `data` then holds what a create requires. */
   readonly allowMissing?: boolean
   /** A field declared `unique()`: `key` is its value. */
@@ -120,7 +122,8 @@ interface Narrowing<C, Name extends ResourceName<C>> {
 
 type SeriesMeasure<C, Name extends ResourceName<C>> = "count" | `${"sum" | "avg" | "min" | "max"}:${FieldOf<C, Name>}`
 
-export interface FacetsQuery<C, Name extends ResourceName<C>> extends Narrowing<C, Name> {
+export interface FacetsQuery<C, Name extends ResourceName<C>> extends Omit<Narrowing<C, Name>, "field"> {
+  readonly field: FieldIn<C, Name>
   /** Default 50, at most 500. */
   readonly limit?: number
   /** Orders by the measure, the largest first. */
@@ -172,8 +175,8 @@ export interface Histogram {
   }>
 }
 
-/** What groups are told by: a field, or a bucket of time such as `month(created_at)`. */
-export type GroupIn<C, Name extends ResourceName<C>> = FieldOf<C, Name> | `${Granularity}(${FieldOf<C, Name>})`
+/** What groups are told by: a field, one of a related record such as `customer.country`, or a bucket of time such as `month(created_at)`. */
+export type GroupIn<C, Name extends ResourceName<C>> = FieldIn<C, Name> | `${Granularity}(${FieldIn<C, Name>})`
 
 /** A measure of a group. `median` and `p95` are values of the field, by nearest rank. */
 export type MeasureIn<C, Name extends ResourceName<C>> =
@@ -202,7 +205,9 @@ export interface AggregateQuery<C, Name extends ResourceName<C>, Group extends s
 export interface Groups<C, Name extends ResourceName<C>, Group extends string, Measure extends string> {
   readonly groups: ReadonlyArray<{
     readonly group: {
-      readonly [Each in Group]: Each extends keyof RecordIn<C, Name> ? RecordIn<C, Name>[Each] : string | null
+      readonly [Each in Group]: Each extends keyof RecordIn<C, Name> ? RecordIn<C, Name>[Each]
+        : Each extends `${Granularity}(${string}` ? string | null
+        : Json
     }
     readonly measures: {
       readonly [Each in Measure]: Each extends "count" | `count_distinct(${string}` ? number : string | null
@@ -306,7 +311,7 @@ export interface Filtered {
   readonly changed: number
 }
 
-export interface FilteredOptions extends CallOptions {
+export interface FilteredOptions extends CallOptions, Once {
   /** How many records must pass. Required unless it is a dry run, which tells the number. */
   readonly expectedCount?: number
   readonly dryRun?: boolean
@@ -423,12 +428,14 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
   const write = async (
     method: string,
     path: string,
-    options: (WriteOptions & { readonly etag?: string }) | undefined,
+    options: (WriteOptions & Once & { readonly etag?: string }) | undefined,
     more: Partial<Call> = {}
   ): Promise<never> => {
+    const once = idempotent(options?.idempotencyKey)
     const { data, headers } = await send<AnyRecord | undefined>({
-      headers: { "if-match": options?.etag },
       ...more,
+      ...once,
+      headers: { ...once.headers, "if-match": options?.etag },
       method,
       path,
       query: { ...more.query, dry_run: options?.dryRun },
@@ -440,12 +447,10 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
   const filtered = async (
     method: string,
     filter: unknown,
-    { dryRun, expectedCount, signal }: FilteredOptions,
+    options: FilteredOptions,
     json?: unknown
-  ): Promise<Filtered> => {
-    const query = { filter: filterOf(filter), expected_count: expectedCount, dry_run: dryRun }
-    return (await send<Filtered>({ method, path, query, json, signal })).data
-  }
+  ): Promise<Filtered> =>
+    write(method, path, options, { json, query: { filter: filterOf(filter), expected_count: options.expectedCount } })
 
   const client: ResourceClient = {
     name,
@@ -459,8 +464,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     },
     get: async (key, query = {}, options) => await one(key, query, options) as never,
     getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
-    create: async (data, options) =>
-      write("POST", path, options, { ...idempotent(options?.idempotencyKey), json: data }),
+    create: async (json, options) => write("POST", path, options, { json }),
     update: async (key, json, { allowMissing, match, ...options }) =>
       write("PATCH", record(key), options, { json, query: { allow_missing: allowMissing, match } }),
     delete: async (key, options) => {

@@ -164,7 +164,7 @@ const subscriptionOf = (
  * The roles that a subscription acts with now. One that was made before roles were kept gets those that its owner has when it is first asked: it goes on as
  * before, and from then on it has no more.
  */
-const rolesOf = Effect.fnUntraced(function*(
+const actingRoles = Effect.fnUntraced(function*(
   use: WebhooksCore,
   { id, owner, roles, tenant }: Pick<KeptSubscription, "id" | "owner" | "roles" | "tenant">
 ): Effect.fn.Return<RolesNow, RecordsError> {
@@ -234,7 +234,7 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
     rolesOf: (subscription) => {
       const { reader, tenant } = subscription
       return reader.of === "owner"
-        ? rolesOf(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
+        ? actingRoles(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
         : Effect.succeed([])
     },
     unchanged: (subscription) => Effect.map(stampOf(idOf(subscription)), (stamp) => stamp === subscription.kept?.stamp),
@@ -513,7 +513,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
       Effect.catch(effect, recordsProblem)
     const kept = yield* asked(use.kept.find(of))
     if (kept === null) return yield* Effect.fail(notFound())
-    const now = yield* asked(rolesOf(use, kept))
+    const now = yield* asked(actingRoles(use, kept))
     const roles = now === "elsewhere" ? null : now
     const refusal = tooFew(call.caller, kept.owner, roles ?? kept.roles)
     if (refusal !== null) return yield* Effect.fail(refusal)

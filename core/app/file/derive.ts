@@ -296,7 +296,7 @@ const deriveOne = Effect.fnUntraced(function*(
 })
 
 /** What one file costs at most is that file: its failure is reported and counted. A database or a full storage ends the run. */
-const attempt = (
+const tryFile = (
   core: Core,
   files: Files,
   target: DeriveTarget,
@@ -381,7 +381,7 @@ export const derivePage = Effect.fnUntraced(function*(
     Effect.suspend(() =>
       gaveUp
         ? Effect.succeed<Fate>("left")
-        : Effect.tap(attempt(core, files, target, candidate), (fate) =>
+        : Effect.tap(tryFile(core, files, target, candidate), (fate) =>
           Effect.sync(() => {
             failures = fate === "failed" ? failures + 1 : 0
             gaveUp ||= failures >= mostFailures

@@ -26,7 +26,7 @@ import { roomBeside } from "./room.ts"
 import { answerAgain, asked, conclude, drop, headOf, isFinal, make, recordOf, scheduleAll } from "./settle.ts"
 import type { PendingUpload } from "./settle.ts"
 import { decide, expected, refusedType } from "./stored.ts"
-import { readParameters, targetOf, tooLarge, writable } from "./target.ts"
+import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
 
 /** The longest that a bucket takes to copy an object of 5 GiB within itself. */
@@ -37,11 +37,11 @@ type DirectTarget = UploadTarget & { readonly direct: DirectStorage }
 
 const planTarget = function*(core: Core, call: Call, resource: string, { type }: Incoming): Checks<DirectTarget> {
   const access = yield* writable(call, resource)
-  const parameters = yield* readParameters(call, ["field", "direct"])
-  if (parameters.get("direct") !== "1") {
+  const parameters = yield* uploadParameters(call, ["field", "direct"])
+  if (parameters.direct !== "1") {
     return yield* Result.fail(invalidParameter("direct", "The only value is 1.", "Leave direct out."))
   }
-  const target = yield* targetOf(core, access, parameters.get("field"))
+  const target = yield* targetOf(core, access, parameters.field)
   const { direct } = target.provider.storage
   if (direct === null) {
     return yield* Result.fail(

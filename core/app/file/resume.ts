@@ -26,7 +26,7 @@ import { addressed, described, expires, locationOf, open, planned, turnOf } from
 import { begin } from "./body.ts"
 import { asked, decideRecord, drop, recordOf, settle, targetOfRecord } from "./settle.ts"
 import type { PendingUpload } from "./settle.ts"
-import { readParameters, targetOf, tooLarge, writable } from "./target.ts"
+import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import { pieceBody, storing } from "./turn.ts"
 import type { Turn } from "./turn.ts"
 
@@ -60,13 +60,13 @@ const planBegin = function*(core: Core, call: Call, resource: string): Checks<Pe
   const refusal = versionRefusal(call.header("tus-resumable"))
   if (refusal !== null) return yield* Result.fail(refusal)
   const access = yield* writable(call, resource)
-  const parameters = yield* readParameters(call)
-  const target = yield* targetOf(core, access, parameters.get("field"))
+  const parameters = yield* uploadParameters(call, ["field", "name"])
+  const target = yield* targetOf(core, access, parameters.field)
   const length = yield* readLength(call.header)
   const metadata = yield* readMetadata(call.header("upload-metadata"))
   if (length > target.file.maxSize) return yield* Result.fail(tooLarge(target.file))
   return yield* planned(call, target, length, {
-    ...described(metadata, parameters.get("name") ?? null),
+    ...described(metadata, parameters.name ?? null),
     metadata: call.header("upload-metadata"),
     direct: false
   })

@@ -13,6 +13,7 @@ import { unknownField } from "../../domain/read/list.ts"
 import type { Call } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
+import { readParameters } from "../ground/parameters.ts"
 import type { FileProvider, Files } from "../ground/provider.ts"
 
 /** The field that a file is for, and where its files are. */
@@ -27,23 +28,16 @@ export interface UploadTarget {
 export const tooLarge = ({ maxSize }: FileField): Problem =>
   problem("payload-too-large", `The file is larger than ${printBytes(maxSize)}, the maximum for this field.`)
 
-/** The parameters of an upload, each at most once. */
-export const readParameters = function*(
+/** The parameters of an upload. */
+export const uploadParameters = <Name extends string>(
   call: Call,
-  parameters: readonly [string, string] = ["field", "name"]
-): Checks<ReadonlyMap<string, string>> {
-  const values = new Map<string, string>()
-  for (const [name, value] of call.query) {
-    if (!parameters.includes(name)) {
-      return yield* Result.fail(
-        invalidParameter(name.slice(0, 100), "There is no such parameter.", `Use ${parameters.join(" and ")}.`)
-      )
-    }
-    if (values.has(name)) return yield* Result.fail(invalidParameter(name, "The parameter is given twice."))
-    values.set(name, value)
-  }
-  return values
-}
+  names: readonly [Name, Name]
+): Result.Result<{ readonly [name in Name]?: string }, Problem> =>
+  readParameters(
+    call.query,
+    names,
+    (name) => invalidParameter(name, "There is no such parameter.", `Use ${names.join(" and ")}.`)
+  )
 
 /** Access for a create or an update: an upload can serve either. */
 export const writable = function*(call: Call, resource: string): Checks<Access> {

@@ -21,7 +21,7 @@ import { readMaybe } from "./key.ts"
 import type { UploadKey } from "./key.ts"
 import { roomFor } from "./room.ts"
 import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
-import { readParameters, targetOf, tooLarge, writable } from "./target.ts"
+import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
 
 /** An upload that may begin. */
@@ -36,12 +36,12 @@ const formBytes = 64 * 1024
 
 const planUpload = function*(core: Core, call: Call, resource: string, incoming: Incoming): Checks<UploadPlan> {
   const access = yield* writable(call, resource)
-  const values = yield* readParameters(call)
-  const target = yield* targetOf(core, access, values.get("field"))
+  const { field, name = null } = yield* uploadParameters(call, ["field", "name"])
+  const target = yield* targetOf(core, access, field)
   const { file } = target
   const most = file.maxSize + (incoming.isForm ? formBytes : 0)
   if (incoming.length !== null && incoming.length > most) return yield* Result.fail(tooLarge(file))
-  return { ...target, name: values.get("name") ?? null, key: yield* readMaybe(core, call) }
+  return { ...target, name, key: yield* readMaybe(core, call) }
 }
 
 /** Stores an accepted upload. If anything fails, the stored files are removed. The delete of files that cannot be removed is already scheduled. */

@@ -32,7 +32,7 @@ import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Reply } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
-import { createUnseen } from "../write/single.ts"
+import { createUnseen } from "../write/create.ts"
 
 /** The dependencies of forms besides the core. */
 export interface FormParts {
@@ -141,8 +141,8 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
       const found = formOf(name)
       if (Result.isFailure(found)) return yield* Effect.fail(found.failure)
       const { access, form } = found.success
-      const attempt = seal.digest(JSON.stringify(["submission", name, client]))
-      const wait = yield* counted(submissions.attempt(attempt, form.perMinute))
+      const sender = seal.digest(JSON.stringify(["submission", name, client]))
+      const wait = yield* counted(submissions.admit(sender, form.perMinute))
       if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))
       const read = readSubmission(body)
       if (Result.isFailure(read)) return yield* Effect.fail(read.failure)

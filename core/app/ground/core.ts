@@ -12,10 +12,11 @@ import type { Models, WireRecord } from "../../domain/model/model.ts"
 import { accessDenied, notFound, tenantRequired } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { ScanGuard } from "../../domain/read/guard.ts"
-import type { ItemTools } from "../../domain/read/item.ts"
+import { leftOut } from "../../domain/read/item.ts"
+import type { ItemTools, Layout } from "../../domain/read/item.ts"
 import type { RecordsError, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
-import type { Call } from "./call.ts"
+import type { Call, Reply } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Judgements } from "./guard.ts"
 import type { Files } from "./provider.ts"
@@ -105,6 +106,24 @@ export const pipeline = <Plan, A>(
     const plan = decide(fiber)
     return Result.isFailure(plan) ? Effect.fail(plan.failure) : act(plan.success, fiber)
   })
+
+/**
+ * A use case that shows records. A rule that asked for a column which was not read has denied: then all of it is done once more, and reads that column.
+ * Nobody has seen the first answer.
+ */
+export const readPipeline = <Plan extends { readonly shape: { readonly layout: Layout } }>(
+  decide: (fiber: RequestFiber) => Result.Result<Plan, Problem>,
+  act: (plan: Plan, fiber: RequestFiber) => Effect.Effect<Reply, Problem>
+): Effect.Effect<Reply, Problem> => {
+  const whole: Effect.Effect<Reply, Problem> = pipeline(decide, (plan, fiber) => {
+    const { layout } = plan.shape
+    const reply = act(plan, fiber)
+    return layout.rules === null
+      ? reply
+      : Effect.flatMap(reply, (shown) => leftOut(layout) ? whole : Effect.succeed(shown))
+  })
+  return whole
+}
 
 /** The checks of the first half, each of which may refuse. `Result.gen` runs them. */
 export type Checks<A> = Generator<Result.Result<unknown, Problem>, A, never>

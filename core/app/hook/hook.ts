@@ -48,7 +48,7 @@ export interface HookParts {
   readonly hooks: Hooks
   readonly queue: Pick<QueueService, "enqueue">
   /** Counts what was denied, for all instances together. */
-  readonly submissions: Pick<SubmissionsService, "attempt">
+  readonly submissions: Pick<SubmissionsService, "admit">
   /** Whether one of the signatures is the HMAC-SHA-256 of the text and the bytes under one of the keys. It takes the same time for every wrong one. */
   readonly isSigned: (
     keys: readonly Uint8Array[],
@@ -174,16 +174,16 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   ): Effect.fn.Return<never, Problem> {
     const now = yield* Clock.currentTimeMillis
     tell(hook.name, why, now)
-    const attempt = core.seal.digest(JSON.stringify(["hook", hook.name, client]))
+    const sender = core.seal.digest(JSON.stringify(["hook", hook.name, client]))
     const wait = yield* Effect.catch(
-      submissions.attempt(attempt, limits.deniedPerMinute),
+      submissions.admit(sender, limits.deniedPerMinute),
       ({ cause }) => {
         const outage = outageOf(cause)
         return Effect.fail(outage === null ? away() : outageProblem(outage))
       }
     )
     if (wait === 0) return yield* Effect.fail(notSigned(hook.verifier))
-    blocked.set(attempt, now + wait * 1_000)
+    blocked.set(sender, now + wait * 1_000)
     return yield* Effect.fail(tooOften(wait))
   })
 

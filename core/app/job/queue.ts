@@ -24,6 +24,7 @@ import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queu
 import type { SealService } from "../../ports/seal.ts"
 import { shownPayload } from "../event/dispatch.ts"
 import { json, type Reply } from "../ground/call.ts"
+import { readParameters } from "../ground/parameters.ts"
 import { queueProblem } from "../ground/refusal.ts"
 
 /** Decoded query parameters in order. */
@@ -102,28 +103,6 @@ const empty: Pick<
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
   Effect.mapError(effect, queueProblem)
-
-/** Reads parameters. Each is allowed at most once, and no others are allowed. */
-const readParameters = <Name extends string>(
-  query: Query,
-  names: readonly Name[]
-): Result.Result<{ readonly [name in Name]?: string }, Problem> => {
-  const found: { [name in Name]?: string } = {}
-  for (const [name, value] of query) {
-    const known = names.find((each) => each === name)
-    if (known === undefined) {
-      return Result.fail(invalidParameter(
-        name.slice(0, 100),
-        names.length === 0
-          ? "This route takes no parameters."
-          : `There is no such parameter. Use ${names.join(", ")}.`
-      ))
-    }
-    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
-    found[known] = value
-  }
-  return Result.succeed(found)
-}
 
 const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobModel>): unknown => {
   const known = new Map(counts.map((each) => [each.name, each]))

@@ -1,8 +1,9 @@
 /**
- * Reading records: list, `:search`, `:seek` and get. Each function is one pipeline over values of the domain. Its first steps resolve the
- * access; what the caller may not see does not exist after that.
+ * Reading records: list, `:search`, `:seek` and get. `answerList` shows the stages, and the others have the same. The first resolves the access;
+ * what the caller may not see does not exist after that.
  */
 
+import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
@@ -13,7 +14,7 @@ import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { isPath } from "../../domain/read/expand.ts"
 import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
-import { itemWith, leftOut } from "../../domain/read/item.ts"
+import { itemWith } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
@@ -28,7 +29,7 @@ import { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import { bindingsAt, permitted, readPipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import {
   counting,
@@ -40,6 +41,7 @@ import {
   uncounted
 } from "../ground/estimate.ts"
 import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
+import type { Warning } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
@@ -48,24 +50,41 @@ import type { Expansion } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
 import { isHurried, judgedPage } from "./hasty.ts"
 import { present } from "./page.ts"
+import type { Page } from "./page.ts"
 import { planSeek } from "./seek.ts"
 
 /** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
-    (plan, fiber) => answerList(fiber, core, call, plan, () => list(core, call, resource))
-  )
+  answerList(core, call, resource, () => listRequest(call.query))
 
 /** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
 export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  pipeline(
+  answerList(core, call, resource, () =>
+    call.query.length > 0
+      ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
+      : Result.flatMap(readJson(body), searchRequest))
+
+/** A list, stage by stage. Access comes first: whoever may not read is told nothing about the parameters. */
+const answerList = (
+  core: Core,
+  call: Call,
+  resource: string,
+  parse: () => Result.Result<ListRequest, Problem>
+): Effect.Effect<Reply, Problem> =>
+  readPipeline(
     (fiber) =>
-      planned(fiber, core, call, resource, () =>
-        call.query.length > 0
-          ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
-          : Result.flatMap(readJson(body), searchRequest)),
-    (plan, fiber) => answerList(fiber, core, call, plan, () => search(core, call, resource, body))
+      Result.flatMap(during(fiber, "list.access", () => permitted(call, resource, "read")), (access) =>
+        Result.flatMap(
+          during(fiber, "list.parse", parse),
+          (request) =>
+            during(fiber, "list.plan", () => Result.gen(() => planList(core, call, clockOf(fiber), access, request)))
+        )),
+    (plan, fiber) =>
+      Effect.flatMap(guardList(core, plan), (warning) =>
+        Effect.flatMap(
+          phase(fiber, "list.execute", executeList(core, clockOf(fiber), plan)),
+          (found) => present(fiber, core, pageOf(core, plan, found, warning), plan.bindings)
+        ))
   )
 
 /** A list request whose texts have been checked against the caller's model. */
@@ -123,40 +142,47 @@ export const checkList = function*(
   }
 }
 
-/** A checked list request, and where its page begins. */
+/** A checked list request, with the page that it asks for and the count that goes with it. */
 interface ListPlan extends Checked {
   readonly request: ListRequest
   /** The context that the page tokens of this request are sealed to. */
   readonly context: string
   readonly position: PagePosition | null
+  /** The roles that an earlier count must have been made under. */
+  readonly roles: string
+  readonly bindings: Bindings
+  readonly page: PagePlan
+  readonly count: Omit<CountPlan, "cap">
 }
 
-const planList = function*(core: Core, call: Call, access: Access, request: ListRequest): Checks<ListPlan> {
+const planList = function*(
+  core: Core,
+  call: Call,
+  clock: Clock,
+  access: Access,
+  request: ListRequest
+): Checks<ListPlan> {
   const checked = yield* checkList(core, call, access, request)
-  const context = pageContext(call.caller, access.model.name, request, checked.shape.order)
+  const { shape } = checked
+  const context = pageContext(call.caller, access.model.name, request, shape.order)
+  const position = yield* openPosition(core, context, request.pageToken, shape)
+  const bindings = bindingsAt(clock, call.caller)
+  const first: PagePlan = { shape: shape.page, bindings }
   return {
     ...checked,
     request,
     context,
-    position: yield* openPosition(core, context, request.pageToken, checked.shape)
+    position,
+    roles: rolesKey(call.caller),
+    bindings,
+    page: position === null
+      ? first
+      : position.direction === "before"
+      ? { ...first, before: position.cells }
+      : { ...first, after: position.cells },
+    count: { model: access.model, where: shape.page.where, bindings }
   }
 }
-
-const planned = (
-  fiber: RequestFiber,
-  core: Core,
-  call: Call,
-  resource: string,
-  parse: () => Result.Result<ListRequest, Problem>
-): Result.Result<ListPlan, Problem> =>
-  Result.flatMap(
-    during(fiber, "list.access", () => permitted(call, resource, "read")),
-    (access) =>
-      Result.flatMap(
-        during(fiber, "list.parse", parse),
-        (request) => during(fiber, "list.plan", () => Result.gen(() => planList(core, call, access, request)))
-      )
-  )
 
 const openPosition = (
   core: Core,
@@ -176,30 +202,24 @@ const openPosition = (
 export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
   shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
 
-const answerList = Effect.fnUntraced(function*(
-  fiber: RequestFiber,
+/** Judges the first page of the query, whichever is asked for, and the exact count. */
+const guardList = (
   core: Core,
-  call: Call,
-  { access, context, expansion, filter, key, position, request, shape }: ListPlan,
-  again: () => Effect.Effect<Reply, Problem>
-): Effect.fn.Return<Reply, Problem> {
-  const clock = clockOf(fiber)
-  const bindings = bindingsAt(clock, call.caller)
-  const first: PagePlan = { shape: shape.page, bindings }
-  const count = { model: access.model, where: shape.page.where, bindings }
-  let warning = yield* guardPlan(core, access, key, first, filter, true)
-  if (request.exactCount) {
-    const counted = yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)
-    warning = allWarnings([warning, counted])
-  }
-  const backward = position?.direction === "before"
-  const plan: PagePlan = position === null
-    ? first
-    : backward
-    ? { ...first, before: position.cells }
-    : { ...first, after: position.cells }
+  { access, bindings, count, filter, key, request, shape }: ListPlan
+): Effect.Effect<Warning, Problem> => {
+  const page = guardPlan(core, access, key, { shape: shape.page, bindings }, filter, true)
+  return request.exactCount
+    ? Effect.flatMap(page, (warning) =>
+      Effect.map(
+        guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter),
+        (counted) => allWarnings([warning, counted])
+      ))
+    : page
+}
 
-  const roles = rolesKey(call.caller)
+/** Reads the page, and counts what is not known. */
+const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<Found, Problem> => {
+  const { count, filter, key, position, request, roles } = plan
   const known = position?.estimate?.roles === roles
     ? position.estimate.size
     : request.exactCount
@@ -208,22 +228,26 @@ const answerList = Effect.fnUntraced(function*(
   // When the planner expects few rows, they are counted while the page is read.
   const few = position === null && known === null && !isHurried(core, key) &&
     (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
-  const asked: Asked = { access, filter, key, plan, count, exact: request.exactCount }
-  const read = few ? readCounted(core, asked) : readPage(core, asked, known)
   const refused = filteredProblem(filter)
   const otherwise = (error: RecordsError | Problem): Effect.Effect<never, Problem> =>
     error instanceof RecordsError ? refused(error) : Effect.fail(error)
-  const { cut = false, estimated, rows, total } = yield* phase(
-    fiber,
-    "list.execute",
-    Effect.catch(
-      read,
-      (error): Effect.Effect<Found, Problem> =>
-        error instanceof RecordsError && error.reason._tag === "TooLarge"
-          ? Effect.catch(readWithin(core, asked, known), otherwise)
-          : otherwise(error)
-    )
+  return Effect.catch(
+    few ? readCounted(core, plan) : readPage(core, plan, known),
+    (error): Effect.Effect<Found, Problem> =>
+      error instanceof RecordsError && error.reason._tag === "TooLarge"
+        ? Effect.catch(readWithin(core, plan, known), otherwise)
+        : otherwise(error)
   )
+}
+
+/** The page that was found, with its tokens and numbers. */
+const pageOf = (
+  core: Core,
+  { context, expansion, position, request, roles, shape }: ListPlan,
+  { cut = false, estimated, rows, total }: Found,
+  warning: Warning
+): Page => {
+  const backward = position?.direction === "before"
   const beyond = rows.length > request.pageSize
   const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
   // A count of rows that the caller just saw is better than an older estimate.
@@ -243,7 +267,7 @@ const answerList = Effect.fnUntraced(function*(
         bothWays: position?.bothWays ?? false,
         cells: row === undefined ? [] : positionCells(shape, row),
         // A lower bound is not repeated: by then the full count may be there.
-        estimate: accuracy === "counting" ? null : { size, roles }
+        estimate: accuracy === "counting" ? null : { size, roles: roles }
       })
     )
   const tail = (shown: readonly Row[], shortened: boolean): string => {
@@ -256,9 +280,8 @@ const answerList = Effect.fnUntraced(function*(
       `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
       (total === null ? "" : `,"total_size":${size}`)
   }
-  const shown = { expansion, rows: page, backward, shape, tail, warning, again: Effect.suspend(again) }
-  return yield* present(fiber, core, shown, bindings)
-})
+  return { expansion, rows: page, backward, shape, tail, warning }
+}
 
 /** How well the answered number of rows is known. While it is counted, it is a lower bound. */
 type Accuracy = "exact" | "estimate" | "counting"
@@ -272,19 +295,6 @@ export const sizeOf = (estimated: number, shown: number): readonly [size: number
     : estimated > estimateCap || shown > estimated
     ? [Math.max(estimated, shown), "estimate"]
     : [estimated, "exact"]
-
-/** A page, and the count that goes with it. */
-interface Asked {
-  readonly access: Access
-  /** The caller's own filter. */
-  readonly filter: FilterTree
-  /** A name for the query, under which judgements and counts are kept. */
-  readonly key: string
-  readonly plan: PagePlan
-  readonly count: Omit<CountPlan, "cap">
-  /** Whether the exact number is answered, too. */
-  readonly exact: boolean
-}
 
 /** Rows of a page, the exact number of all that pass where it was asked for, and what else is known of it. */
 interface Found {
@@ -302,11 +312,11 @@ const together = { concurrency: "unbounded" } as const
 /** The page, and beside it the count where there is none yet. */
 const readPage = (
   core: Core,
-  { access, count, exact, filter, key, plan }: Asked,
+  { access, count, filter, key, page: plan, request: { exactCount } }: ListPlan,
   known: number | null,
   page: Effect.Effect<readonly Row[], RecordsError | Problem> = judgedPage(core, access, key, plan, filter)
 ): Read => {
-  if (exact) {
+  if (exactCount) {
     const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
     return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
   }
@@ -331,14 +341,14 @@ const hurryOf = (core: Core, key: string): Hurry | null =>
     : null
 
 /** The same for a page that would be too large: as many of its rows as an answer may have. */
-const readWithin = (core: Core, asked: Asked, known: number | null): Read =>
+const readWithin = (core: Core, plan: ListPlan, known: number | null): Read =>
   Effect.suspend(() => {
     let ended = false
-    const page = Effect.map(core.records.pageWithin(asked.plan, core.options.maxAnswerBytes), ({ cut, rows }) => {
+    const page = Effect.map(core.records.pageWithin(plan.page, core.options.maxAnswerBytes), ({ cut, rows }) => {
       ended = cut
       return rows
     })
-    return Effect.map(readPage(core, asked, known, page), (found) => ({ ...found, cut: ended }))
+    return Effect.map(readPage(core, plan, known, page), (found) => ({ ...found, cut: ended }))
   })
 
 /** Most rows, by the planner's estimate, that are all read to give a page and their count at once. */
@@ -347,22 +357,26 @@ const fewRows = 2_000
 /**
  * The first page and the count in one statement. When there are more rows than the planner thought, the count is a statement of its own.
  */
-const readCounted = (core: Core, asked: Asked): Read =>
+const readCounted = (core: Core, plan: ListPlan): Read =>
   Effect.suspend(() => {
-    const { count, exact, key, plan } = asked
+    const { count, key, page, request } = plan
     const written = core.estimates.written(count)
-    return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
+    return Effect.flatMap(core.records.page({ ...page, counted: estimateCap + 1 }), (rows): Read => {
       const total = rows[0]?.at(-1) ?? "0"
       const estimated = Number(total)
       return estimated > estimateCap
-        ? readPage(core, asked, null)
-        : Effect.as(rememberRows(core, key, estimated, written), { rows, total: exact ? total : null, estimated })
+        ? readPage(core, plan, null)
+        : Effect.as(rememberRows(core, key, estimated, written), {
+          rows,
+          total: request.exactCount ? total : null,
+          estimated
+        })
     })
   })
 
 /** `:seek`: the page at a row number. Its tokens continue from there in both directions. No other position is remembered. */
 export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  pipeline(
+  readPipeline(
     (fiber) =>
       Result.flatMap(during(fiber, "seek.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
@@ -428,8 +442,7 @@ const answerSeek = Effect.fnUntraced(
       const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
       return `"next_page_token":"${next}","prev_page_token":"${previous}"`
     }
-    const again = Effect.suspend(() => seek(core, call, access.model.name))
-    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning, again }, bindings)
+    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning }, bindings)
   }
 )
 
@@ -477,7 +490,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
 
 /** `GET /{resource}/{key}`: one record with its ETag, or 304 for a client that holds it. */
 export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  pipeline(
+  readPipeline(
     (fiber) =>
       Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
@@ -489,7 +502,7 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
       const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
       return Effect.flatMap(
         phase(fiber, "get.execute", page),
-        (rows) => presentOne(core, call, shape, expansion, rows, bindings, () => get(core, call, resource, segment))
+        (rows) => presentOne(core, call, shape, expansion, rows, bindings)
       )
     }
   )
@@ -500,13 +513,11 @@ const presentOne = (
   shape: ListShape,
   expansion: Expansion,
   rows: readonly Row[],
-  bindings: Bindings,
-  again: () => Effect.Effect<Reply, Problem>
+  bindings: Bindings
 ): Effect.Effect<Reply, Problem> => {
   const row = rows[0]
   if (row === undefined) return Effect.fail(notFound())
   const { etag, open } = shape.write(row, bindings)
-  if (leftOut(shape.layout)) return Effect.suspend(again)
   // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
     return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {

@@ -23,8 +23,7 @@ it.each([[false, [0, 1, 2]], [true, [7, 8, 9]]])(
       rows: Array.from({ length: 10 }, (_, i) => [String(i)]),
       backward,
       tail: () => "\"next\":null",
-      warning: {},
-      again: Effect.never
+      warning: {}
     } as unknown as Page
     const core = { options: { maxAnswerBytes: 110_000 } } as Core
     const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))
@@ -49,8 +48,7 @@ it.each([[10, 0], [100, 9]])("of %s items of 30 KB lets others have %s turns", a
     rows: Array.from({ length: count }, (_, i) => [String(i)]),
     backward: false,
     tail: () => "\"next\":null",
-    warning: {},
-    again: Effect.never
+    warning: {}
   } as unknown as Page
   const core = { options: { maxAnswerBytes: 33_554_432 } } as Core
   const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { itemWith, leftOut } from "../../domain/read/item.ts"
+import { itemWith } from "../../domain/read/item.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import { byteLength } from "../../domain/value/bytes.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -33,8 +33,6 @@ export interface Page {
   /** Writes the members after the items, for the rows that are shown; `cut`: more of them were read. */
   readonly tail: (rows: readonly Row[], cut: boolean) => string
   readonly warning: Warning
-  /** The whole request once more, for rules that ask for columns which were not read. */
-  readonly again: Effect.Effect<Reply, Problem>
 }
 
 /** Bytes of an answer that are left for what is not its items: tokens, numbers, names. */
@@ -77,8 +75,7 @@ const writePage = (
     }
     return texts.length === rows.length || chars > most
   }
-  const end = (): Effect.Effect<Reply, Problem> =>
-    leftOut(shape.layout) ? page.again : Effect.fromResult(replyOf(page, texts, chars, most, expanded))
+  const end = (): Effect.Effect<Reply, Problem> => Effect.fromResult(replyOf(page, texts, chars, most, expanded))
   const first = during(fiber, "list.present", () => Result.succeed(turn()))
   return Result.isSuccess(first) && first.success
     ? end()

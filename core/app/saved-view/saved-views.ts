@@ -8,12 +8,13 @@ import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
 import { adminRole } from "../../domain/account/roles.ts"
-import { accessDenied, invalidParameter, notFound, Problem, problem } from "../../domain/problem.ts"
+import { accessDenied, notFound, Problem, problem } from "../../domain/problem.ts"
 import { readViewBody, showView, viewBag } from "../../domain/saved-view/saved-view.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../../domain/write/precondition.ts"
 import { mostSavedViews, type SavedView, type SavedViewsService } from "../../ports/saved-views.ts"
 import { readJson } from "../ground/body.ts"
 import { type Accesses, json, type Reply } from "../ground/call.ts"
+import { readParameters } from "../ground/parameters.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 
 type Query = ReadonlyArray<readonly [name: string, value: string]>
@@ -85,14 +86,7 @@ export const makeSavedViewsApp = (
 
   return {
     list: Effect.fnUntraced(function*(caller, query): Effect.fn.Return<Reply, Problem> {
-      let resource: string | null = null
-      for (const [name, value] of query) {
-        if (name !== "resource") {
-          return yield* Effect.fail(invalidParameter(name.slice(0, 100), "There is no such parameter. Use resource."))
-        }
-        if (resource !== null) return yield* Effect.fail(invalidParameter(name, "The parameter is given twice."))
-        resource = value
-      }
+      const { resource = null } = yield* Effect.fromResult(readParameters(query, ["resource"]))
       const accesses = accessesOf(caller)
       const found = yield* Effect.catch(views.list(caller, resource), recordsProblem)
       const items: object[] = []

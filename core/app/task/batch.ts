@@ -86,7 +86,7 @@ export const refusalsOf = (
 }
 
 /** Runs work in a savepoint. A dry run also makes the checks of a commit, and then rolls back. */
-const attempt = <A, E>(
+const inSavepoint = <A, E>(
   tx: RecordsTransaction,
   rehearses: boolean,
   work: Effect.Effect<A, E>
@@ -268,7 +268,7 @@ const oneByOne = Effect.fnUntraced(function*(
               : Effect.fail(error)
         )
     )
-    const exit = yield* Effect.exit(attempt(tx, rehearses, one))
+    const exit = yield* Effect.exit(inSavepoint(tx, rehearses, one))
     if (Exit.isSuccess(exit)) {
       done.push(exit.value)
       continue
@@ -311,7 +311,7 @@ export const writeBatch = (
   const single = oneByOne(core, tx, items, bindings, rehearses, unexpected)
   if (items.length < 2) return single
   return Effect.catchCause(
-    attempt(tx, rehearses, together(core, tx, items, bindings)),
+    inSavepoint(tx, rehearses, together(core, tx, items, bindings)),
     (cause): Effect.Effect<BatchOutcome, RecordsError> => {
       const [reason] = cause.reasons
       const mayGoOn = cause.reasons.length === 1 &&
@@ -329,7 +329,7 @@ export const tryBatch = (
   bindings: Bindings,
   unexpected: Unexpected
 ): Effect.Effect<BatchOutcome, RecordsError> =>
-  attempt(
+  inSavepoint(
     tx,
     true,
     Effect.flatMap(

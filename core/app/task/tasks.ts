@@ -167,8 +167,8 @@ export const noTasks: TasksApp = {
 
 /** Makes the use cases of tasks. */
 export const makeTasks = (use: Tasking): TasksApp => ({
-  bulk: (call, resource, body) => bulk(use, call, resource, body),
-  import: (call, resource, incoming) => importFile(use, call, resource, incoming),
+  bulk: bulk.bind(null, use),
+  import: importFile.bind(null, use),
   tasks: (call) =>
     known(Effect.flatMap(refuseQuery(call), () =>
       Effect.map(

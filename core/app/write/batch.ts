@@ -165,7 +165,7 @@ export const runBatch = (
   const minimal = returnPreference(call.header("prefer")) === "minimal"
   const inTime = timeOf(fiber, core)
   const referred = referredFields(operations)
-  const attempt = (grouped: boolean) => {
+  const runAll = (grouped: boolean) => {
     let last: Run | undefined
     const raced: Raced = new Set()
     const answer = answerWrite(
@@ -213,13 +213,13 @@ export const runBatch = (
   }
   // Hooks see every write as it happens, so that nothing is grouped where there are any.
   const ungrouped = Effect.catch(
-    attempt(false),
+    runAll(false),
     (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
   )
   return foreseen(
     core.options.writeHooks.length > 0
       ? ungrouped
-      : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+      : Effect.catch(runAll(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
   )
 }
 

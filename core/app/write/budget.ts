@@ -10,7 +10,7 @@ import { answerTooLarge } from "../ground/refusal.ts"
 const sizeOf = (bytes: number): string =>
   bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2} MiB` : `${bytes.toLocaleString("en")} bytes`
 
-const within: Result.Result<void, Problem> = Result.succeed(undefined)
+const affordable: Result.Result<void, Problem> = Result.succeed(undefined)
 
 /** What one run of a batch may still read, write, copy and answer, in bytes. */
 export class Budget {
@@ -27,7 +27,7 @@ export class Budget {
   /** Counts the cells of a read, or of a write before it runs. */
   spend(cells: Iterable<string | null>): Result.Result<void, Problem> {
     this.#records -= rowBytes(cells)
-    if (this.#records >= 0) return within
+    if (this.#records >= 0) return affordable
     const message = `The operations of a batch read, write and copy at most ${sizeOf(this.#most)} of records together.`
     return Result.fail(problem("payload-too-large", message, { errors: [{ message, hint: "Send fewer operations." }] }))
   }
@@ -36,7 +36,7 @@ export class Budget {
   answer(text: string): Result.Result<void, Problem> {
     this.#answer -= byteLength(text) + 1
     return this.#answer >= 0
-      ? within
+      ? affordable
       : Result.fail(answerTooLarge("Send Prefer: return=minimal, or fewer operations."))
   }
 }

@@ -3,7 +3,7 @@
  * creates: one transaction, each record under the access of its own resource.
  */
 
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Model, Relation } from "../../domain/model/model.ts"
@@ -13,17 +13,20 @@ import type { Json } from "../../domain/value/kind.ts"
 import type { BatchOperation } from "../../domain/write/batch.ts"
 import { belowRecord, nestedOperations, type NestedRelation } from "../../domain/write/nested.ts"
 import { returnPreference } from "../../domain/write/precondition.ts"
+import { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { json } from "../ground/call.ts"
-import { type Checks, type Core, permitted, pipeline } from "../ground/core.ts"
-import { during } from "../ground/timing.ts"
+import { bindingsAt, type Checks, type Core, permitted, pipeline } from "../ground/core.ts"
+import { recordsProblem } from "../ground/refusal.ts"
+import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { ticketsOf } from "./attach.ts"
 import { runBatch } from "./batch.ts"
+import { execute } from "./execute.ts"
 import { type CreateWrite, prepareCreate } from "./intent.ts"
-import { preferenceApplied, single } from "./single.ts"
-import { writtenRecord } from "./transaction.ts"
+import { executeAndPresent, preferenceApplied, standsAlone } from "./single.ts"
+import { committed, inTransaction, traceOf, writtenRecord } from "./transaction.ts"
 
 const ways = new WeakMap<Model, readonly Relation[]>()
 
@@ -115,5 +118,38 @@ export const create = (core: Core, call: Call, resource: string, body: Uint8Arra
   pipeline(
     (fiber) => Result.gen(() => planCreate(fiber, core, call, resource, body)),
     (plan, fiber) =>
-      plan.of === "one" ? single(fiber, core, call, body, plan.write) : several(fiber, core, call, body, plan)
+      plan.of === "one"
+        ? executeAndPresent(fiber, core, call, body, plan.write)
+        : several(fiber, core, call, body, plan)
+  )
+
+/**
+ * Creates a record for somebody who may see nothing of it. When the database refuses it because another record has its values, it is
+ * answered like one that was written. Otherwise anybody could try values to find out which ones are stored.
+ */
+export const createUnseen = (
+  core: Core,
+  access: Access,
+  values: Json
+): Effect.Effect<"created" | "duplicate", Problem> =>
+  pipeline(
+    () => prepareCreate(access, values),
+    (write, fiber) => {
+      const bindings = bindingsAt(clockOf(fiber), access.caller)
+      const executed = inTransaction(core, (tx) => execute(core, tx, write, bindings), standsAlone(core, write))
+      const done = Effect.map(executed, (written) => {
+        committed(core, traceOf(written))
+        return "created" as const
+      })
+      return phase(
+        fiber,
+        "write.execute",
+        Effect.catch(done, (error): Effect.Effect<"duplicate", Problem> =>
+          !(error instanceof RecordsError)
+            ? Effect.fail(error)
+            : error.reason._tag === "Unique"
+            ? Effect.succeed("duplicate")
+            : recordsProblem(error))
+      )
+    }
   )

@@ -1,6 +1,6 @@
 /**
- * Single writes as use cases: PATCH, DELETE and `:undelete`; `create.ts` and `upsert.ts` stand on what is here. Each runs the write pipeline once and makes its answer: status, ETag,
- * Location and preferences. Idempotency keys and dry runs wrap the transaction here, for batches too.
+ * Single writes as use cases. `single` shows their stages; DELETE, `:undelete` and `:restore` follow at the end, and PATCH and POST are in `patch.ts` and
+ * `create.ts`. Idempotency keys and dry runs wrap the transaction here, for batches too.
  */
 
 import * as Effect from "effect/Effect"
@@ -11,12 +11,11 @@ import type { Bindings } from "../../domain/filter/tree.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { readKey, writeKey } from "../../domain/read/key.ts"
-import { dryRunRequest } from "../../domain/read/request.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
-import type { Json } from "../../domain/value/kind.ts"
 import { fileFieldsOf } from "../../domain/write/file.ts"
 import { returnPreference } from "../../domain/write/precondition.ts"
 import type { ReturnPreference } from "../../domain/write/precondition.ts"
+import { dryRunRequest } from "../../domain/write/request.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
@@ -27,14 +26,66 @@ import type { Checks, Core } from "../ground/core.ts"
 import { recordsProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
-import { mostTaken, ticketsOf } from "./attach.ts"
+import { mostTaken } from "./attach.ts"
 import { execute } from "./execute.ts"
 import type { Written } from "./execute.ts"
 import { readVersion, versionValues } from "./history.ts"
-import { prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./intent.ts"
+import { prepareUndelete, ruleOf } from "./intent.ts"
 import type { Write } from "./intent.ts"
 import { committed, inTransaction, scheduleTaken, traceOf, writtenRecord } from "./transaction.ts"
 import type { Trace } from "./transaction.ts"
+
+/** What one kind of single write has of its own: how its request is read, and the write that it asks for. */
+interface Stages<Parsed> {
+  readonly op: Write["op"]
+  /** Reads the key in the path, and the body where there is one. */
+  readonly parse: (access: Access) => Result.Result<Parsed, Problem>
+  readonly plan: (access: Access, parsed: Parsed) => Result.Result<Write, Problem>
+}
+
+/** A single write, stage by stage. Access comes first: whoever may not write is told nothing about the body. */
+export const single = <Parsed>(
+  core: Core,
+  call: Call,
+  resource: string,
+  { op, parse, plan }: Stages<Parsed>
+): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(during(fiber, "write.access", () => permitted(call, resource, ruleOf(op))), (access) =>
+        Result.flatMap(
+          during(fiber, "write.parse", () =>
+            parse(access)),
+          (parsed) => during(fiber, "write.plan", () => plan(access, parsed))
+        )),
+    (write, fiber) =>
+      executeAndPresent(fiber, core, call, null, write)
+  )
+
+/**
+ * The last two stages, in one transaction: the answer to an idempotency key commits with the write. `body`: what the client sent, when such a key
+ * counts; else null.
+ */
+export const executeAndPresent = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  body: Uint8Array | null,
+  write: Write
+): Effect.Effect<Reply, Problem> =>
+  answerWrite<never>(
+    fiber,
+    core,
+    call,
+    body,
+    (tx, bindings, rehearses) =>
+      Effect.map(execute(core, tx, write, bindings), (written) => ({
+        reply: presentWrite(core, call, written, bindings, rehearses),
+        written: [traceOf(written)]
+      })),
+    standsAlone(core, write),
+    writeProblem(write.access, write.op)
+  )
 
 /** Carries a finished answer out of a transaction that is rolled back. */
 class DryRun {
@@ -263,28 +314,6 @@ export const presentWrite = (
   return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
 
-/** Runs one write and answers it. */
-export const single = (
-  fiber: RequestFiber,
-  core: Core,
-  call: Call,
-  body: Uint8Array | null,
-  write: Write
-): Effect.Effect<Reply, Problem> =>
-  answerWrite<never>(
-    fiber,
-    core,
-    call,
-    body,
-    (tx, bindings, rehearses) =>
-      Effect.map(execute(core, tx, write, bindings), (written) => ({
-        reply: presentWrite(core, call, written, bindings, rehearses),
-        written: [traceOf(written)]
-      })),
-    standsAlone(core, write),
-    writeProblem(write.access, write.op)
-  )
-
 /**
  * Whether a write needs no transaction: it is one statement, and no hook and no kept version would have to be undone with it. A rule over a
  * created record is judged when the record exists.
@@ -302,102 +331,28 @@ const touchesFiles = (write: Write): boolean =>
     ? write.files.length > 0
     : write.op === "delete" && write.access.model.softDelete === null && fileFieldsOf(write.access.model).length > 0
 
-/** A record to be written, before it is looked at. */
-interface Target {
-  readonly access: Access
-  readonly key: readonly string[]
-}
-
-const planTarget = function*(
-  fiber: RequestFiber,
-  call: Call,
-  resource: string,
-  segment: string,
-  op: "update" | "delete" | "undelete"
-): Checks<Target> {
-  const access = yield* during(fiber, "write.access", () => permitted(call, resource, ruleOf(op)))
-  return { access, key: yield* readKey(access.model, segment) }
-}
-
-/**
- * Creates a record for somebody who may see nothing of it. When the database refuses it because another record has its values, it is
- * answered like one that was written. Otherwise anybody could try values to find out which ones are stored.
- */
-export const createUnseen = (
-  core: Core,
-  access: Access,
-  values: Json
-): Effect.Effect<"created" | "duplicate", Problem> =>
-  pipeline(
-    () => prepareCreate(access, values),
-    (write, fiber) => {
-      const bindings = bindingsAt(clockOf(fiber), access.caller)
-      const executed = inTransaction(core, (tx) => execute(core, tx, write, bindings), standsAlone(core, write))
-      const done = Effect.map(executed, (written) => {
-        committed(core, traceOf(written))
-        return "created" as const
-      })
-      return phase(
-        fiber,
-        "write.execute",
-        Effect.catch(done, (error): Effect.Effect<"duplicate", Problem> =>
-          !(error instanceof RecordsError)
-            ? Effect.fail(error)
-            : error.reason._tag === "Unique"
-            ? Effect.succeed("duplicate")
-            : recordsProblem(error))
-      )
-    }
-  )
-
-const planUpdate = function*(
-  fiber: RequestFiber,
-  core: Core,
-  call: Call,
-  resource: string,
-  segment: string,
-  body: Uint8Array
-): Checks<Write> {
-  const { access, key } = yield* planTarget(fiber, call, resource, segment, "update")
-  const record = yield* during(fiber, "write.parse", () => readJson(body))
-  return yield* during(
-    fiber,
-    "write.plan",
-    () => prepareUpdate(access, key, record, call.header("if-match"), ticketsOf(core))
-  )
-}
-
-/** `PATCH /{resource}/{key}`: the fields of the body, on the condition of `If-Match`. */
-export const update = (
-  core: Core,
-  call: Call,
-  resource: string,
-  segment: string,
-  body: Uint8Array
-): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) => Result.gen(() => planUpdate(fiber, core, call, resource, segment, body)),
-    (write, fiber) => single(fiber, core, call, null, write)
-  )
-
 /** `DELETE /{resource}/{key}`: for good, or softly where the model says so. */
 export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) => Result.gen(() => planTarget(fiber, call, resource, segment, "delete")),
-    (target, fiber) =>
-      single(fiber, core, call, null, { op: "delete", ...target, precondition: call.header("if-match") })
-  )
+  single(core, call, resource, {
+    op: "delete",
+    parse: ({ model }) => readKey(model, segment),
+    plan: (access, key) => Result.succeed({ op: "delete", access, key, precondition: call.header("if-match") })
+  })
 
 /** `:undelete`: makes a softly deleted record live again. */
 export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  pipeline(
-    (fiber) =>
-      Result.flatMap(
-        Result.gen(() => planTarget(fiber, call, resource, segment, "undelete")),
-        ({ access, key }) => prepareUndelete(access, key, call.header("if-match"))
-      ),
-    (write, fiber) => single(fiber, core, call, null, write)
-  )
+  single(core, call, resource, {
+    op: "undelete",
+    parse: ({ model }) => readKey(model, segment),
+    plan: (access, key) => prepareUndelete(access, key, call.header("if-match"))
+  })
+
+/** The version that a record is to have again. */
+interface Restore {
+  readonly access: Access
+  readonly key: readonly string[]
+  readonly version: string
+}
 
 const planRestore = function*(
   fiber: RequestFiber,
@@ -406,8 +361,9 @@ const planRestore = function*(
   resource: string,
   segment: string,
   body: Uint8Array
-): Checks<Target & { readonly version: string }> {
-  const { access, key } = yield* planTarget(fiber, call, resource, segment, "update")
+): Checks<Restore> {
+  const access = yield* during(fiber, "write.access", () => permitted(call, resource, "update"))
+  const key = yield* readKey(access.model, segment)
   const parsed = yield* during(fiber, "write.parse", () => readJson(body))
   return { access, key, version: yield* readVersion(core, access.model, parsed) }
 }
@@ -425,14 +381,7 @@ export const restore = (
     ({ access, key, version }, fiber) =>
       Effect.flatMap(versionValues(core, call, access, key, version), (values) => {
         const precondition = call.header("if-match")
-        return single(fiber, core, call, null, {
-          op: "update",
-          access,
-          key,
-          values,
-          files: [],
-          precondition,
-          lenient: true
-        })
+        const write: Write = { op: "update", access, key, values, files: [], precondition, lenient: true }
+        return executeAndPresent(fiber, core, call, null, write)
       })
   )

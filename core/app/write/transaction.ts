@@ -94,9 +94,9 @@ export const inTransaction = <A, E>(
   core: Core,
   body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
   alone = false
-): Effect.Effect<A, E | Problem | RecordsError> => attempt(core, body, alone, maxTries, null, maxPreparations)
+): Effect.Effect<A, E | Problem | RecordsError> => runTries(core, body, alone, maxTries, null, maxPreparations)
 
-const attempt = <A, E>(
+const runTries = <A, E>(
   core: Core,
   body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
   alone: boolean,
@@ -111,12 +111,12 @@ const attempt = <A, E>(
       error instanceof Unprepared && preparations > 0
         ? Effect.flatMap(
           Effect.flatMap(PreparedRef, (before) => prepare(core.files!, prepared ?? before, error)),
-          (next) => attempt(core, body, alone, tries, next, preparations - 1)
+          (next) => runTries(core, body, alone, tries, next, preparations - 1)
         )
         : alone && failedFor(error, "Contended")
-        ? attempt(core, body, false, tries, prepared, preparations)
+        ? runTries(core, body, false, tries, prepared, preparations)
         : tries > 1 && isConflict(error)
-        ? attempt(core, body, alone, tries - 1, prepared, preparations)
+        ? runTries(core, body, alone, tries - 1, prepared, preparations)
         : Effect.fail(error)
   )
 }

@@ -15,9 +15,9 @@ import { notFound, type Problem } from "../../domain/problem.ts"
 import { etagOf } from "../../domain/read/etag.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { visibleRows } from "../../domain/read/list.ts"
-import { asksUpsert, type UpsertRequest, upsertRequest } from "../../domain/read/request.ts"
 import type { Json, Row } from "../../domain/value/kind.ts"
 import type { Precondition } from "../../domain/write/precondition.ts"
+import { type UpsertRequest, upsertRequest } from "../../domain/write/request.ts"
 import {
   alreadyThere,
   keyedBy,
@@ -39,7 +39,7 @@ import { change, createMany } from "./execute.ts"
 import type { Written } from "./execute.ts"
 import { type CreateWrite, ownKey, prepareCreate, prepareUpdate, type UpdateWrite, type Write } from "./intent.ts"
 import { decisionTree, type Step } from "./judge.ts"
-import { answerWrite, presentWrite, standsAlone, update } from "./single.ts"
+import { answerWrite, presentWrite, standsAlone } from "./single.ts"
 import { failedFor, traceOf } from "./transaction.ts"
 
 /** A write to a record that may be there. What is against one of its two ways counts only where that way is taken. */
@@ -193,7 +193,7 @@ const requested = ({ by }: Upsert, body: Uint8Array): Uint8Array =>
   by === null ? body : new TextEncoder().encode(`${by.name}\n${new TextDecoder().decode(body)}`)
 
 /** `PATCH` with `allow_missing` or `match`: 201 where it created the record, else the answer of a PATCH. */
-const upsert = (
+export const upsert = (
   core: Core,
   call: Call,
   resource: string,
@@ -221,15 +221,3 @@ const upsert = (
       )
     }
   )
-
-/** `PATCH /{resource}/{key}`: an update, or an upsert. */
-export const patch = (
-  core: Core,
-  call: Call,
-  resource: string,
-  segment: string,
-  body: Uint8Array
-): Effect.Effect<Reply, Problem> =>
-  asksUpsert(call.query)
-    ? upsert(core, call, resource, segment, body)
-    : update(core, call, resource, segment, body)

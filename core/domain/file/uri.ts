@@ -132,7 +132,7 @@ const decoded = (text: string): string | null => {
 }
 
 /** The parameters after the path. Null when they are not of the right form. The first of several with one name counts. Unknown names are ignored. */
-const readParameters = (query: string): ReadonlyMap<string, string> | null => {
+const readMembers = (query: string): ReadonlyMap<string, string> | null => {
   const parameters = new Map<string, string>()
   for (const part of query.split("&")) {
     const equals = part.indexOf("=")
@@ -154,7 +154,7 @@ export const readStored = (text: string): StoredFile | null => {
   if (!isStoredPath(path)) return null
   const fallback = path.slice(path.lastIndexOf("/") + 1)
   if (mark === -1) return { provider, path, name: fallback, size: null, variants: [] }
-  const parameters = readParameters(text.slice(mark + 1))
+  const parameters = readMembers(text.slice(mark + 1))
   if (parameters === null) return null
   const size = parameters.get("size")
   const variants = readVariants(parameters.get("variants"), parameters.get("sizes"))

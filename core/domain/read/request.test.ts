@@ -1,7 +1,6 @@
 import * as Result from "effect/Result"
 import { expect, it } from "vitest"
 import {
-  dryRunRequest,
   facetsRequest,
   getRequest,
   groupsBodyRequest,
@@ -24,8 +23,7 @@ const given: ReadonlyArray<
   ["facets", facetsRequest, [["field", "x"]], "filter limit measure show_deleted"],
   ["groups", groupsRequest, [], "group_by measures filter having order_by time_zone limit show_deleted"],
   ["a series", seriesRequest, [["field", "x"]], "range from to granularity time_zone filter measure show_deleted"],
-  ["a histogram", histogramRequest, [["field", "x"]], "buckets filter show_deleted"],
-  ["a write", dryRunRequest, [], "dry_run validate_only"]
+  ["a histogram", histogramRequest, [["field", "x"]], "buckets filter show_deleted"]
 ]
 
 it.each(given)("takes empty parameters of %s for absent ones", (_, read, needed, names) => {

@@ -2,7 +2,7 @@
 
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { readJson } from "../ground/body.ts"
+import { readJson } from "./body.ts"
 
 describe("a JSON body", () => {
   const quoted = (...bytes: readonly number[]) => new Uint8Array([0x22, ...bytes, 0x22])
