@@ -116,9 +116,8 @@ const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "flo
 
 const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
   const config = spec["config"]
-  if (kind !== "searchVector" || (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config))) {
-    return String(config ?? "simple")
-  }
+  if (kind !== "searchVector") return "simple"
+  if (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config)) return config
   say(
     `The config ${shown(config)} is no name of a configuration of text search.`,
     "Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."

@@ -85,7 +85,7 @@ on("postgres", "search vectors", () => fixture, (use) => {
       expect(page.text).not.toContain("words")
       token = page.json["next_page_token"] as string
     } while (token !== "")
-    expect([walked[0], [...walked].sort()]).toEqual([3, [1, 2, 3, 4, 5, 6]])
+    expect([walked[0], walked.length, new Set(walked)]).toEqual([3, 6, new Set([1, 2, 3, 4, 5, 6])])
     expect(await ids({ filter: "search(words, lamp)", order_by: `${order}, id desc` })).toEqual([3, 2, 1])
     expect(await ids({ order_by: "rank(words, \"'; select 1 -- \\\\\") desc, id" })).toEqual([1, 2, 3, 4, 5, 6])
   })
