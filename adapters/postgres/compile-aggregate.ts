@@ -20,7 +20,7 @@ import type {
 } from "../../core/domain/read/plan.ts"
 import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
-import { columnOf, conditionSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, sortOf } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
 import { givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
@@ -153,7 +153,9 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
   const value = measure.of === "count" ? null : measureSql(measure)
   return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
     ` from ${writer.from(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
-    ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
+    ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${
+      elements === "" ? sortOf(joins.aliasOf(plan.ways ?? []), plan.field) : column
+    } limit ${limit}`
 }
 
 /** The exact decimal value of a double would be long. People see its shortest text, so that is what is counted. */
@@ -306,7 +308,7 @@ const groups = (plan: GroupsPlan, writer: Writer): string => {
     ? `select ${starts.join(", ")} from (${inner} offset 0) s offset 0`
     : inner
   const condition = having.op === "true" ? "" : ` where ${conditionSql(having, "a", writer)}`
-  const sorts = order.map(({ descending, field }) => `${columnOf("a", field)}${descending ? " desc" : ""}`)
+  const sorts = order.map(({ descending, field }) => `${sortOf("a", field)}${descending ? " desc" : ""}`)
   return `select ${names.map((name) => `a.${name}::text`).join(", ")} from (${from}) a${condition}` +
     `${sorts.length === 0 ? "" : ` order by ${sorts.join(", ")}`} limit ${limit}`
 }

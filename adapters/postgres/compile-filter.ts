@@ -7,12 +7,21 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
+import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
 import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
 
-/** A column of the table that `alias` names. */
-export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
+/** A column of the table that `alias` names, or what a declared path finds in it. */
+export const columnOf = (alias: string, field: Field): string =>
+  valueText(field, `${alias}.${identifier(field.column)}`)
+
+/** What a column is sorted by. Cells of positions are compared with it as `placeOf` writes them. */
+export const sortOf = (alias: string, field: Field): string => sortText(field, columnOf(alias, field))
+
+/** A cell of a position as what the column is sorted by. */
+export const placeOf = (field: Field, cell: string): string =>
+  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : cell
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
 export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>
@@ -35,6 +44,8 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return `${columnOf(alias, tree.field)} is null`
     case "compare":
       return comparison(tree.field, tree.is, tree.value, alias, writer)
+    case "pair":
+      return pairSql(tree, alias)
     case "in":
       return membership(tree.field, tree.values, alias, writer)
     case "has":
@@ -47,6 +58,14 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
     case "contains":
       writer.stable = false
       return `${textOf(alias, tree.field)} ilike ${writer.constant(`%${escaped(tree.text)}%`)}`
+    case "words":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} @@ websearch_to_tsquery(${quoted(tree.field.vector!.config)}, ${
+        writer.constant(tree.text)
+      })`
+    case "same":
+      writer.stable = false
+      return `${textOf(alias, tree.field)} ilike ${writer.constant(escaped(tree.text) + (tree.whole ? "" : "%"))}`
     case "search": {
       if (tree.fields.length === 0) return "false"
       writer.stable = false
@@ -145,6 +164,7 @@ const textOf = (alias: string, field: Field): string => `${columnOf(alias, field
 
 const comparison = (field: Field, is: Comparison, value: Operand, alias: string, writer: Writer): string => {
   const column = columnOf(alias, field)
+  if (is !== "=" && field.kind === "enum") return enumComparison(field, is, value, alias, writer)
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
@@ -156,6 +176,54 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
     : `(case when ${keepsBlanks(column)} then ${plain} else ${column}::text ${is} ${
       writer.add({ of: "operand", operand: value, field })
     } end)`
+}
+
+/**
+ * Two columns, compared as their cells are. Texts of two columns may have two collations, between which the database does not choose. Of a column of
+ * single precision the number counts that is shown, not the binary one.
+ */
+const pairSql = (
+  { field, is, other }: Extract<FilterTree, { readonly op: "pair" }>,
+  alias: string
+): string => {
+  const side = (each: Field): string => {
+    if (is !== "=" && each.kind === "enum") return rankText(each.values, columnOf(alias, each))
+    switch (each.kind) {
+      case "text":
+      case "enum":
+      case "currency":
+      case "country":
+        return `${textOf(alias, each)} collate "C"`
+      case "float":
+        return `${textOf(alias, each)}::float8`
+      default:
+        return columnOf(alias, each)
+    }
+  }
+  return `${side(field)} ${is} ${side(other)}`
+}
+
+/**
+ * An enum below or above a value, by the declared order. The values that pass are few, and an index on the column serves them. Where the value is known
+ * only when the statement runs, places in the order are compared.
+ */
+const enumComparison = (
+  field: FieldOf<"enum">,
+  is: Comparison,
+  value: Operand,
+  alias: string,
+  writer: Writer
+): string => {
+  const column = columnOf(alias, field)
+  const at = value.of === "literal" ? field.values.indexOf(value.text) : -1
+  if (at === -1) {
+    writer.stable = false
+    const operand = `${writer.add({ of: "operand", operand: value, field })}::text`
+    return `${rankText(field.values, column)} ${is} ${rankText(field.values, operand)}`
+  }
+  const end = at + (is === "<=" || is === ">" ? 1 : 0)
+  const passing = is === "<" || is === "<=" ? field.values.slice(0, end) : field.values.slice(end)
+  return passing.length === 0 ? "false" : `${column} in (${passing.map(quoted).join(", ")})`
 }
 
 const isPadded = (field: Field, value: Operand): boolean =>

@@ -10,9 +10,9 @@ import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/mod
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
 import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
-import { givenArguments, type Statement, Writer } from "./sql.ts"
+import { givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string =>
@@ -61,14 +61,18 @@ const hashSql = (fields: readonly Field[]): string => {
 }
 
 /** What a row of a page is made of, as SQL. */
-export const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
-  ...shape.columns.map((field) => textColumn("t", field)),
-  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
-  ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
-]
+export const outputs = (shape: PageShape, writer: Writer): readonly string[] => {
+  // The text of a rank stands in the statement, and nobody sends the same one twice.
+  if (shape.order.some(({ field }) => field.rank !== undefined)) writer.stable = false
+  return [
+    ...shape.columns.map((field) => textColumn("t", field)),
+    ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
+    ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
+  ]
+}
 
 export const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
-  order.map(({ descending, field }) => `${columnOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
+  order.map(({ descending, field }) => `${sortOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
 
 const reverse = (order: readonly SortKey[]): readonly SortKey[] =>
   order.map(({ descending, field }) => ({ field, descending: !descending }))
@@ -81,8 +85,8 @@ type Branch = readonly string[]
  * and first descending, also in a reversed order.
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
-  const columns = order.map(({ field }) => columnOf("t", field))
-  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.given(index))
+  const columns = order.map(({ field }) => sortOf("t", field))
+  const places = order.map(({ field }, index) => nulls[index] === true ? "null" : placeOf(field, writer.given(index)))
   const equal = order.map((_, index) =>
     nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
   )
@@ -158,7 +162,8 @@ const compile = (
   }
 
   // Only columns of the model are named, because the role may not be allowed to read others.
-  const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const ranked = order.flatMap(({ field }) => field.rank === undefined ? [] : [`t.${identifier(field.column)}`])
+  const read = [...new Set([...model.columns.map((field) => columnOf("t", field)), ...ranked])].join(", ")
   const anyOf = (all: readonly Branch[]): Branch =>
     all.length === 1 ? all[0]! : [`(${all.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
 
@@ -218,7 +223,7 @@ const compile = (
 
   // Each branch stops after a page; the outer order merges them.
   const named = columns.map((column, i) => `${column} as c${i}`)
-  const keys = order.map(({ field }, i) => `${columnOf("t", field)} as k${i}`)
+  const keys = order.map(({ field }, i) => `${sortOf("t", field)} as k${i}`)
   const parts = branches.map((branch) =>
     `(select ${[...named, ...keys].join(", ")} from ${table()} t${condition(branch)}${sorted} limit ${limit})`
   )

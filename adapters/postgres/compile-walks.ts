@@ -6,10 +6,11 @@
 
 import type { FilterTree, OrderKey, Way } from "../../core/domain/filter/tree.ts"
 import { always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
+import { sortText } from "../../core/domain/model/expression.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, writtenOnce } from "./compile-filter.ts"
-import { type Statement, tableOf, type Writer } from "./sql.ts"
+import { columnOf, conditionSql, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
+import { identifier, type Statement, tableOf, type Writer } from "./sql.ts"
 
 /**
  * What the database pledges of a relation: a value of the near column that is not null has a row on the far side, and whether the near column is never
@@ -54,7 +55,7 @@ const firstSteps = ({ at, order }: Walked): readonly Step[] => {
 const stepsAfter = (walked: Walked, nulls: readonly boolean[], writer: Writer): readonly Step[] => {
   const { at, columns, order } = walked
   const last = order.length - 1
-  const places = order.map((_, i) => nulls[i] === true ? "null" : writer.given(i))
+  const places = order.map(({ field }, i) => nulls[i] === true ? "null" : placeOf(field, writer.given(i)))
   const equal = order.map((_, i) =>
     nulls[i] !== true ? [`${columns[i]} = ${places[i]}`] : i === at ? [] : [`${columns[i]} is null`]
   )
@@ -171,7 +172,7 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
   const names = path.ways.map(() => writer.alias())
   const joins = joinsOf(path.ways, names, alone ? "join" : "left join", writer)
   const value = columnOf(names.at(-1)!, path.field)
-  const near = order.map(({ field, ways }) => ways === undefined ? columnOf("t", field) : value)
+  const near = order.map(({ field, ways }) => ways === undefined ? sortOf("t", field) : sortText(field, value))
   const sidesOf: { readonly [side in Side]: string } = { with: `${value} is not null`, without: `${value} is null` }
   const following = nulls.length === 0 ?
     [] :
@@ -184,12 +185,13 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
   ]
   const list = [...outputsOf(writer), textOf(`t.${pathName}`, path)].join(", ")
   const sorted = sortedBy(
-    order.map(({ field, ways }) => ways === undefined ? columnOf("t", field) : `t.${pathName}`),
+    order.map(({ field, ways }) => ways === undefined ? sortOf("t", field) : sortText(field, `t.${pathName}`)),
     order
   )
   const from = ` from ${writer.from(shape.model)} t${joins}${whereOf(conditions)}`
   // Only columns of the model are named, because the role may not be allowed to read others.
-  const read = [...new Set(shape.model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const ranked = order.flatMap(({ field }) => field.rank === undefined ? [] : [`t.${identifier(field.column)}`])
+  const read = [...new Set([...shape.model.columns.map((field) => columnOf("t", field)), ...ranked])].join(", ")
   const found = `select ${read}, ${value} as ${pathName}${from}`
   if (counted !== null) {
     return writer.finish(
@@ -221,7 +223,7 @@ const walksOf = (
   // A value decides which rows come first, so no plan is good for every value.
   writer.stable = false
   const value = columnOf(names.at(-1)!, path.field)
-  const columns = order.map(({ field, ways }) => ways === undefined ? columnOf("t", field) : value)
+  const columns = order.map(({ field, ways }) => ways === undefined ? sortOf("t", field) : sortText(field, value))
   const walked = { order, at, columns }
   const without = withoutTrees(path, variant.pledges)
   const steps = only !== undefined
@@ -237,7 +239,7 @@ const walksOf = (
     [
       ...named,
       `${textOf(own, path)} as p`,
-      ...order.map((_, i) => `${i === at ? own : columns[i]} as k${i}`)
+      ...order.map((_, i) => `${i === at ? sortText(path.field, own) : columns[i]} as k${i}`)
     ].join(", ")
   const where = shape.where.op === "true" ? [] : [writtenOnce(shape.where, "t", writer)]
   const limited = ` limit ${limit}`

@@ -24,7 +24,8 @@ const serverSql = `select json_build_object(
   'collation', case to_jsonb(d)->>'datlocprovider' when 'b' then 'builtin ' when 'i' then 'icu ' else 'libc ' end
     || coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale', d.datcollate),
   'extensions', coalesce((select json_object_agg(e.extname, n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace), '{}'),
-  'readOnly', current_setting('transaction_read_only') = 'on'
+  'readOnly', current_setting('transaction_read_only') = 'on',
+  'textSearch', (select json_agg(distinct cfgname) from pg_ts_config)
 )::text from pg_database d where d.datname = current_database()`
 
 // The elements of an array may be of a domain, with domains below it. A modifier of the array is one of its elements.
@@ -57,6 +58,8 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'generated', a.attgenerated <> '',
     'virtual', a.attgenerated = 'v',
+    'config', case when b.typname = 'tsvector' and a.attgenerated <> '' then substring(pg_get_expr(d.adbin, d.adrelid)
+      from 'to_tsvector\\(''(?:pg_catalog\\.)?([a-z_][a-z0-9_]*)''::regconfig') end,
     'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
     'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
     'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,

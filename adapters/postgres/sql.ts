@@ -7,6 +7,7 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { quotedText as quoted } from "../../core/domain/model/table.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
 
@@ -30,11 +31,7 @@ export const lockSeed = (usual: number, schema: string): number => {
 export const tableOf = (model: Model): string =>
   model.schema === null ? identifier(model.table) : `${identifier(model.schema)}.${identifier(model.table)}`
 
-/** A text constant as SQL, the same under either setting of standard_conforming_strings. */
-export const quoted = (text: string): string =>
-  text.includes("\\")
-    ? `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
-    : `'${text.replaceAll("'", "''")}'`
+export { quoted }
 
 /** Where the value of one parameter comes from when a statement runs. */
 export type Source =

@@ -6,6 +6,7 @@
 import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { indexed, indexedSort } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
@@ -45,6 +46,17 @@ const hasElements = (table: TableFacts, model: Model, column: string): boolean =
     index.method === "gin" && serves(index, model) && index.columns.some(({ name }) => name === column)
   )
 
+/** The text of an index without what the database writes otherwise: types of constants, brackets, spaces. */
+const stripped = (sql: string): string =>
+  sql.toLowerCase().replace(/::(?:"[^"]*"|[\w.])+(?:\[\])?/g, "").replace(/else\s+null(?=\s+end)/g, "")
+    .replace(/\be(?=')/g, "").replace(/\\+/g, "\\").replace(/[\s()"]/g, "")
+
+/** Whether some ordered index has an expression. */
+const hasExpression = (table: TableFacts, model: Model, expression: string): boolean =>
+  table.indexes.some((index) =>
+    index.method === "btree" && serves(index, model) && stripped(index.definition).includes(stripped(expression))
+  )
+
 /** The fields that a condition looks at. */
 const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
   const found = new Set<Field>()
@@ -61,6 +73,9 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
         break
       case "search":
         next.fields.forEach((field) => found.add(field))
+        break
+      case "pair":
+        found.add(next.field).add(next.other)
         break
       case "some":
       case "count":
@@ -106,11 +121,18 @@ export const checkIndexes = (
   const live = model.softDelete === null ? "" : ` where ${quotedName(model.softDelete.column)} is null`
   const concurrently = table.kind === "partitioned" ? "" : "concurrently "
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
-  const index = (columns: readonly string[]): string => {
-    const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
+  const index = (columns: readonly string[], expression: string | null = null): string => {
+    const lead = tenant === null ? [] : [tenant.column]
+    const all = [
+      ...new Set(
+        expression === null
+          ? [...lead, ...columns, ...keys].map(quotedName)
+          : [...lead.map(quotedName), expression, ...keys.map(quotedName)]
+      )
+    ]
     // A filter on the column of soft deletes asks for deleted rows.
     const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
-    return `create index ${concurrently}on ${name} (${all.map(quotedName).join(", ")})${rows};`
+    return `create index ${concurrently}on ${name} (${all.join(", ")})${rows};`
   }
   const say = (
     check: string,
@@ -137,7 +159,8 @@ export const checkIndexes = (
   const done = new Set<string>(tenant === null ? [] : [tenant.column])
   const filtering = rowFilterFields(model, compiled)
   for (const field of filtering) {
-    if (field.kind === "list" || done.has(field.column) || isLed(table, model, field.column)) continue
+    if (field.kind === "list" || field.member !== undefined) continue
+    if (done.has(field.column) || isLed(table, model, field.column)) continue
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
   }
@@ -172,6 +195,12 @@ export const checkIndexes = (
       }
       continue
     }
+    const sort = indexedSort(field)
+    if (field.sortable && sort !== quotedName(column) && !hasExpression(table, model, sort)) {
+      say("index", field, "Lists can be sorted by its declared order, and no index gives that order.", [
+        index([column], sort)
+      ])
+    }
     if (done.has(column) || isLed(table, model, column)) continue
     if (virtual.has(column)) {
       done.add(column)
@@ -193,7 +222,7 @@ export const checkIndexes = (
       )
       continue
     }
-    if (field.sortable) {
+    if (field.sortable && sort === quotedName(column)) {
       done.add(column)
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
     } else if (field.relation !== null) {
@@ -207,6 +236,27 @@ export const checkIndexes = (
     } else if (field.filterable && field.kind !== "boolean" && field.kind !== "json") {
       done.add(column)
       say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])
+    }
+  }
+  for (const field of model.members ?? []) {
+    const expression = field.sortable ? indexedSort(field) : indexed(field)
+    if ((field.kind === "boolean" && !field.sortable) || hasExpression(table, model, expression)) continue
+    const asked = filtering.has(field)
+      ? "Row filters use"
+      : field.sortable
+      ? "Lists can be sorted by"
+      : "Lists can be filtered by"
+    say("index", field, `${asked} the path, and no index is on it.`, [index([field.column], expression)])
+  }
+  for (const vector of model.vectors ?? []) {
+    const served = table.indexes.some((each) =>
+      each.valid && each.predicate === null && (each.method === "gin" || each.method === "gist") &&
+      each.columns.some((column) => column.name === vector.column)
+    )
+    if (!served) {
+      say("search", vector, "Words are looked for in it, and no GIN index serves that.", [
+        `create index ${concurrently}on ${name} using gin (${quotedName(vector.column)});`
+      ])
     }
   }
   if (known.trigrams) {

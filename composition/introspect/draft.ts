@@ -246,10 +246,18 @@ const draftResource = (
   const closed = new Set<string>()
   const bounds: Array<readonly [string, string, string]> = []
   for (const column of table.columns) {
-    const reason = leftOut(column, key)
+    const vector = column.base === "tsvector" && column.domain === null && column.privileges.select
+    const reason = vector ? null : leftOut(column, key)
+    const needed = !column.nullable && !hasDefault(column) && !filled.has(column.name)
+    if (needed && !readOnly && (vector || reason !== null)) closed.add("create")
+    if (vector) {
+      fields.push(draftVector(place, column))
+      if (column.config == null) {
+        notes.push(`${column.name}: name the config that makes its words, such as { config: "english" }`)
+      }
+      continue
+    }
     if (reason !== null) {
-      const needed = !column.nullable && !hasDefault(column) && !filled.has(column.name)
-      if (needed && !readOnly) closed.add("create")
       notes.push(
         `${column.name} is left out: ${reason}${
           needed && !readOnly ? "; it is required, so records cannot be created here" : ""
@@ -359,6 +367,19 @@ const kindOf = (table: TableFacts, column: ColumnFacts): string => {
   const kind = declarationOf(column)!
   const longest = Math.floor(boundsOf(table, column).bounds.maxLength ?? 0)
   return kind === "f.text()" && longest > 0 && longest <= 1_000_000_000 ? `f.text().max(${longest})` : kind
+}
+
+const draftVector = ({ names }: Place, column: ColumnFacts): DraftedField => {
+  const name = names.get(column.name)!
+  return {
+    name,
+    column: column.name,
+    kind: {
+      of: "kind",
+      text: column.config == null ? "f.searchVector()" : `f.searchVector({ config: ${JSON.stringify(column.config)} })`
+    },
+    modifiers: name === column.name ? [] : [`column(${JSON.stringify(column.name)})`]
+  }
 }
 
 const draftField = (

@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
-import { cellThrough, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
+import { cellIn, cellThrough, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import { pathOf } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree, OrderKey } from "../../core/domain/filter/tree.ts"
@@ -23,7 +23,7 @@ import { refusal } from "./constraints.ts"
 
 export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
 const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
-export const cellOf = (row: Row, field: Field): Cell => row[field.index] ?? null
+export const cellOf = (row: Row, field: Field): Cell => cellIn(field, ({ index }) => row[index] ?? null)
 export const keyOf = (model: Model, row: Row): string => keyText(identityOf(model).map((field) => cellOf(row, field)))
 /** The same of a row that a caller names by its key. */
 export const namedBy = (model: Model, key: readonly string[], bindings: Bindings): string =>

@@ -304,6 +304,48 @@ export const faults = [
     tests: ["core/domain/filter/evaluate.test.ts", "test/postgres/differential.test.ts"]
   },
   {
+    rule: "a field is compared with another field only where both have a value",
+    file: "core/domain/filter/evaluate.ts",
+    old: "cell !== null && other !== null && compares(tree.field, cell, tree.is, other)",
+    new: "cell !== null && compares(tree.field, cell, tree.is, other ?? \"\")",
+    tests: ["core/domain/filter/pair.test.ts", "test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "a field that is compared with another is looked up as the caller sees it",
+    file: "core/domain/filter/pair.ts",
+    old: "  const place = placeOf(checking, written)\n",
+    new: "  const place = placeOf({ ...checking, scope: { ...checking.scope, caller: true } }, written)\n",
+    tests: ["core/domain/filter/pair.test.ts"]
+  },
+  {
+    rule: "a page after a value of an ordered enum begins by its place in the order",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "field.kind === \"enum\" && field.ordered === true ? sortText(field, `${cell}::text`) : cell",
+    new: "field.kind === \"enum\" && field.ordered === true ? \"0\" : cell",
+    tests: ["test/postgres/expressions.test.ts"]
+  },
+  {
+    rule: "a path into JSON is hidden with its field",
+    file: "core/domain/access/restrict.ts",
+    old: "      if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)\n",
+    new: "      names.set(member.name, member)\n",
+    tests: ["test/http/reads/paths.test.ts"]
+  },
+  {
+    rule: "a number of JSON is read as it is written",
+    file: "core/domain/filter/member.ts",
+    old: "new Written(context?.source ?? String(value))",
+    new: "new Written(String(value))",
+    tests: ["core/domain/filter/member.test.ts", "test/postgres/members.test.ts"]
+  },
+  {
+    rule: "a search vector that a caller may not read is unknown",
+    file: "core/domain/access/resolve.ts",
+    old: "    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)\n",
+    new: "    marks.push(readable || shown ? readableBit : 0)\n",
+    tests: ["test/http/reads/vectors.test.ts"]
+  },
+  {
     rule: "OR is decided by a part that is known",
     file: "core/domain/filter/evaluate.ts",
     old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",

@@ -28,6 +28,8 @@ export interface TreeOptions {
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
+const isOrdered = (field: Field): boolean =>
+  ordered.includes(field.kind) || (field.kind === "enum" && field.ordered === true)
 const units = [1n, 60n, 3600n, 86_400n, 604_800n]
 const patterns = ["^a", "b$", "a.b", "[aB]+", "\\d", "(a|é)", "a\\.b", "\\\\", "'", "\"", "\\*", "^$"]
 const atoms = [".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?"]
@@ -115,7 +117,7 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const compare = (): FilterTree => ({
     op: "compare",
     field,
-    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
+    is: isOrdered(field) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
     value: operand(random, field, options)
   })
   const inList = (): FilterTree => ({
@@ -139,6 +141,21 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     field,
     text: random.chance(2) ? ownText(random, field, options.rows ?? []) || "note" : fragment(random, field, options, 1)
   })
+  const same = (): FilterTree => ({
+    op: "same",
+    field,
+    text: random.chance(2) ? ownText(random, field, options.rows ?? []) ?? "" : fragment(random, field, options),
+    whole: random.chance(2)
+  })
+  const numbers = ["integer", "decimal"]
+  const others = fields.filter((each) =>
+    each.filterable && (each.kind === field.kind || (numbers.includes(each.kind) && numbers.includes(field.kind)))
+  )
+  const pair = (): FilterTree => {
+    const other = random.pick(others)
+    const compares = isOrdered(field) && isOrdered(other)
+    return { op: "pair", field, is: compares ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=", other }
+  }
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,
@@ -146,9 +163,12 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     compare,
     compare,
     compare,
+    pair,
     ...field.kind === "boolean" && params === undefined ? [] : [inList, inList],
     ...texts.length === 0 ? [] : [searched],
-    ...field.kind === "text" ? [contains, contains, match, match, regex, regex, ...similar ? [alike, alike] : []] : []
+    ...field.kind === "text"
+      ? [contains, contains, same, same, match, match, regex, regex, ...similar ? [alike, alike] : []]
+      : []
   )
 }
 
@@ -231,6 +251,9 @@ const words = [
   "similar(",
   "regex(",
   "isNull(",
+  "same(",
+  "begins(",
+  "field(",
   "2026-01-01T00:00:00Z",
   "2026-01-01",
   "caller.id",

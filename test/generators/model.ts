@@ -33,6 +33,8 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
   [{ name: "dt", kind: "date" }, "date"],
   [{ name: "st", kind: "enum", values: labels }, "status"],
   [{ name: "stt", kind: "enum", values: labels }, "text"],
+  [{ name: "sto", kind: "enum", values: [...labels].reverse(), ordered: true }, "status"],
+  [{ name: "stx", kind: "enum", values: [...labels].reverse(), ordered: true }, "text"],
   [{ name: "uid", kind: "uuid" }, "uuid"],
   [{ name: "cur", kind: "currency" }, "char(3)"],
   [{ name: "cty", kind: "country" }, "varchar(2)"],

@@ -25,6 +25,9 @@ alter table shop.odd drop column gone;
 create index odd_expression on shop.odd (lower(c), g desc) include (d) where a > 3;
 create unique index odd_g on shop.odd (g, k);
 comment on column shop.odd.a is 'the first';
+create table shop.texts (
+  id integer primary key, words tsvector generated always as (setweight(to_tsvector('english', 'a'), 'A')) stored, other tsvector
+);
 create view shop.seen as select a, b from shop.odd;
 create table shop.parts (id integer) partition by range (id);
 create table shop.parts_1 partition of shop.parts for values from (0) to (10);
@@ -42,7 +45,18 @@ layer(connectionLayer(schema), live)("facts", (it) => {
       expect(server).toMatchObject({ database: database.name, user: "postgres", encoding: "UTF8", readOnly: false })
       expect(server.version).toBeGreaterThanOrEqual(150_000)
       expect(server.collation).toMatch(/^(builtin|libc|icu) /)
+      expect(server.textSearch).toEqual(expect.arrayContaining(["simple", "english"]))
       expect(server.extensions).toMatchObject({ pg_trgm: "public", citext: "public" })
+    }))
+
+  it.effect("of search vectors: the configuration that makes their words", () =>
+    Effect.gen(function*() {
+      const [texts] = yield* (yield* make).tables([{ schema: "shop", table: "texts" }])
+      expect(texts?.columns.map(({ base, config, name }) => [name, base, config ?? null])).toEqual([
+        ["id", "int4", null],
+        ["words", "tsvector", "english"],
+        ["other", "tsvector", null]
+      ])
     }))
 
   it.effect("of tables in the order asked, null for what is not there", () =>
@@ -172,7 +186,8 @@ layer(connectionLayer(schema), live)("facts", (it) => {
         ["parts", "partitioned"],
         ["parts_1", "partition"],
         ["parts_2", "partition"],
-        ["seen", "view"]
+        ["seen", "view"],
+        ["texts", "table"]
       ])
       expect(found[2]!.columns[1]!.collation).toBe("C")
       expect((yield* facts.all()).map((table) => table.schema)).toEqual([

@@ -19,6 +19,7 @@ const parts: readonly FieldParts[] = [
   { name: "rate", kind: "decimal" },
   { name: "ratio", kind: "float" },
   { name: "status", kind: "enum", values: ["draft", "paid", "shipped", "it's \"odd\" *"] },
+  { name: "level", kind: "enum", values: ["low", "mid", "high"], ordered: true },
   { name: "key", kind: "uuid" },
   { name: "extra", kind: "json" },
   { name: "currency", kind: "currency" },

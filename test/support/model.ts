@@ -17,6 +17,7 @@ interface ShapeParts {
   readonly values?: readonly string[] | undefined
   readonly of?: ElementShape | undefined
   readonly nulls?: boolean | undefined
+  readonly ordered?: true | undefined
 }
 
 export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
@@ -30,7 +31,8 @@ const makeShape = (
     scale = null,
     values = [],
     of = { kind: "text", max: null },
-    nulls = false
+    nulls = false,
+    ordered
   }: ShapeParts
 ): Shape => {
   switch (kind) {
@@ -41,7 +43,7 @@ const makeShape = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values }
+      return { kind, values, ...(ordered === undefined ? {} : { ordered }) }
     case "list":
       return { kind, of, max, nulls }
     default:
@@ -50,7 +52,7 @@ const makeShape = (
 }
 
 export const makeField = (
-  { bits, kind, max, precision, scale, values, of, nulls, ...parts }: FieldParts,
+  { bits, kind, max, ordered, precision, scale, values, of, nulls, ...parts }: FieldParts,
   index = 0
 ): Field => ({
   column: parts.name,
@@ -72,7 +74,7 @@ export const makeField = (
   file: null,
   ...parts,
   index,
-  ...makeShape({ bits, kind, max, precision, scale, values, of, nulls })
+  ...makeShape({ bits, kind, max, ordered, precision, scale, values, of, nulls })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

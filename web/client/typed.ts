@@ -177,6 +177,8 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "boolean" ? Equality<boolean>
   : Kind extends "json" | "file" | "files" ? Presence
   : Kind extends "array" ? Listed<ElementOf<Field["~field"]["value"]>>
+  : Field["~field"] extends { readonly marks: infer Marks }
+    ? "ordered" extends Marks ? Ordered<Field["~field"]["value"]> : Choice<Field["~field"]["value"]>
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */

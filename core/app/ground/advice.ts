@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { allOf, fieldsOf, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import type { FilterTree, OrderKey, RelatedTree } from "../../domain/filter/tree.ts"
+import { indexedSort } from "../../domain/model/expression.ts"
 import type { Field, Model } from "../../domain/model/model.ts"
 import { quotedName, tableName } from "../../domain/model/table.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -48,6 +49,8 @@ export const adviceFor = (
   }
   const index = indexFor(access, plan, estimate)
   if (index === null) return Effect.succeed(otherwise)
+  // Columns do not tell indexes on expressions apart.
+  if (index.expression) return Effect.succeed({ hint: index.sql, suggestion: index.sql })
   return Effect.map(
     Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
     (there) =>
@@ -96,7 +99,7 @@ const btree = (model: Model, columns: readonly Field[]): TableIndex["asked"][num
 })
 
 export const createSql = (model: Model, columns: readonly Field[]): string =>
-  `create index on ${tableName(model)} (${[...new Set(columns)].map(({ column }) => quotedName(column)).join(", ")})`
+  `create index on ${tableName(model)} (${[...new Set(columns.map(indexedSort))].join(", ")})`
 
 /**
  * The indexes that an order through relations needs, the target's first: its column after the columns in which the caller's rows agree, and each near
@@ -109,7 +112,10 @@ export const pathIndexes = ({ caller, model }: Access, { field, ways }: Required
   return [
     {
       sql: createSql(last.model, named),
-      asked: [btree(last.model, [...equal, field]), ...equal.length === 0 ? [] : [btree(last.model, [field])]]
+      // Columns do not tell indexes on expressions apart.
+      asked: indexedSort(field) !== quotedName(field.column)
+        ? []
+        : [btree(last.model, [...equal, field]), ...equal.length === 0 ? [] : [btree(last.model, [field])]]
     },
     ...ways.map(({ relation }, i): TableIndex => {
       const near = i === 0 ? model : ways[i - 1]!.model
@@ -137,7 +143,10 @@ const filterIndex = (
   if (way.relation.many) return { sql: createSql(way.model, [way.to]), asked: [btree(way.model, [way.to])] }
   const own = fieldsOf(item)
   const index = suggestIndex(way.model, item, [], (field) => all || own.has(field))
-  return index === null ? null : { sql: index.sql, asked: [{ model: way.model, ...index }] }
+  return index === null ? null : {
+    sql: index.sql,
+    asked: index.expression ? [] : [{ model: way.model, ...index }]
+  }
 }
 
 /** The indexes that would help a read through relations; null for one that goes through none. */
@@ -186,5 +195,11 @@ const indexFor = (
     : "keys" in plan
     ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
     : plan.shape.where
-  return suggestIndex(access.model, where, order, (field) => all || readable.has(field))
+  return suggestIndex(
+    access.model,
+    where,
+    order,
+    (field) => all || field.vector !== undefined || readable.has(field.member?.of ?? field),
+    page
+  )
 }

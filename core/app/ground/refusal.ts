@@ -66,7 +66,7 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
     const message = "similar() is not available on this database."
     return Effect.fail(conditionErrors(code, message, "Install the extension pg_trgm.", calls))
   }
-  const inside = (["match", "contains", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
+  const inside = (["match", "contains", "same", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
   const patterns = conditionsOf(filter, "regex")
   if (error.cause === undefined || (!inside && patterns.length === 0)) return Effect.die(error)
   const message = "The database cannot search within the texts of this field."

@@ -31,6 +31,8 @@ export interface RestrictedModel {
   readonly byName: ReadonlyMap<string, Field>
   /** Names and aliases that `filter` and `order_by` know. The field itself says whether they take it. Empty where read is denied. */
   readonly names: ReadonlyMap<string, Field>
+  /** Search vectors that the caller may ask, by name. */
+  readonly vectors: ReadonlyMap<string, Field>
   /** Readable searched fields. */
   readonly searched: readonly Field[]
   /** Names of readable fields the caller may write in a create and in an update (never read-only, tenant or hidden ones). */

@@ -462,6 +462,12 @@ const resolveAnswered = (
     marks.push(mark)
   }
 
+  for (const { name } of model.vectors ?? []) {
+    const fieldRules = rules.fields.get(name)
+    const shown = fieldRules === undefined || fieldAnswer(fieldRules.read, `read ${name}`) === true
+    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)
+  }
+
   const tenantMissing = model.tenant !== null && caller.tenant === null
   const readRows = read.of === "allow" ? always : read.of === "filter" ? read.tree : never
   const rows = tenantMissing || readRows === never

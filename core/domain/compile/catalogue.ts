@@ -22,6 +22,8 @@ export interface ColumnFacts {
   readonly generated: boolean
   /** Generated when it is read (PostgreSQL 18): no index holds it. */
   readonly virtual: boolean
+  /** The configuration of text search that makes the words of a generated `tsvector`, where its expression names one. */
+  readonly config?: string | null
   /** Characters of char(n) and varchar(n), or null. */
   readonly maxLength: number | null
   /** Of numeric(p,s), or null. */
@@ -158,4 +160,6 @@ export interface ServerFacts {
   readonly extensions: { readonly [name: string]: string }
   /** A standby, or set to be read-only. */
   readonly readOnly: boolean
+  /** Names of configurations of text search. Absent in facts that were not asked for them. */
+  readonly textSearch?: readonly string[]
 }

@@ -114,6 +114,40 @@ describe("lists of files", () => {
   })
 })
 
+describe("search vectors and paths into JSON", () => {
+  it("a vector is a tsvector column, made with a configuration that there is", () => {
+    const words = column("x", "tsvector", { nullable: true, generated: true })
+    const vector = f.searchVector({ config: "english" })
+    expect(about(vector, words)).toEqual([])
+    expect(about(vector, column("x", "text"))[0]).toContain(
+      "x: The column is of type text, and the field is a search vector."
+    )
+    expect(lines(things({ x: vector }), tableOf([id]))[0]).toContain("x: The table things has no column \"x\".")
+    const known = (textSearch: readonly string[]) =>
+      checkFacts(things({ x: vector }), {
+        server: { ...server, textSearch },
+        tables: new Map([["things", tableOf([id, words])]])
+      }).map(({ fix, message }) => `${message} → ${fix}`)
+    expect(known(["simple", "english"])).toEqual([])
+    expect(known(["simple", "englisch"])).toEqual([
+      "The database has no configuration \"english\" of text search. → Did you mean \"englisch\"?"
+    ])
+  })
+
+  it("paths are declared for the type of the column", () => {
+    const paths = { a: f.text().filterable() }
+    expect(about(f.json({ paths }), column("x", "jsonb"))).toEqual([])
+    expect(about(f.json({ paths, type: "json" }), column("x", "json"))).toEqual([])
+    expect(about(f.json(), column("x", "json"))).toEqual([])
+    expect(about(f.json({ paths }), column("x", "json"))).toEqual([
+      "x: The column is of type json, and the paths of the field are declared for jsonb. → Write f.json({ type: \"json\", paths: … })."
+    ])
+    expect(about(f.json({ paths, type: "json" }), column("x", "jsonb"))).toEqual([
+      "x: The column is of type jsonb, and the paths of the field are declared for json. → Remove type: \"json\"."
+    ])
+  })
+})
+
 describe("types", () => {
   const fitting: ReadonlyArray<readonly [AnyField, readonly string[]]> = [
     [f.integer(), ["int4"]],

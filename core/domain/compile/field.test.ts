@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
-import { f, relation } from "../declare/field.ts"
+import { f, FieldBuilder, relation } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
   [
@@ -154,6 +154,47 @@ const cases: readonly RefusalCase[] = [
     one({ n: (f.integer() as never as ReturnType<typeof f.text>).multiline(), t: f.text().multiline("no" as never) }),
     "a.n: multiline() is for texts, not for integer. → Remove multiline().",
     "a.t: multiline(\"no\") is neither true nor false. → Write multiline() or multiline(false)."
+  ],
+  [
+    "ordered of another kind",
+    one({ n: (f.integer() as never as ReturnType<typeof f.enum>).ordered(), s: f.enum(["a", "b"]).ordered() }),
+    "a.n: ordered() is for enums, not for integer. → Remove ordered()."
+  ],
+  [
+    "paths that are none, or of no use",
+    one({
+      j: f.json({
+        paths: {
+          "a.b-c": f.text().filterable(),
+          "a b": f.text().filterable(),
+          "a..b": f.text().filterable(),
+          "0": f.text().filterable(),
+          n: f.integer().filterable(),
+          d: f.date().filterable(),
+          o: f.text().optional().filterable(),
+          u: f.boolean(),
+          e: f.enum([]).filterable()
+        }
+      }),
+      t: new FieldBuilder({ ...f.text().spec, paths: {} }),
+      k: f.json({ paths: [] as never })
+    }),
+    "a.j: The path \"0\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a..b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"n\": values of the kind integer have no exact form in JSON. → Write f.decimal(), which every number of JSON is.",
+    "a.j: The path \"d\": values of the kind date have no exact form in JSON. → The kinds are text, decimal, boolean, enum.",
+    "a.j: The path \"o\": it takes no optional. → A path takes filterable(), sortable() and ordered().",
+    "a.j: The path \"u\": it is of no use: it is neither filterable nor sortable. → Add filterable() or sortable().",
+    "a.j: The path \"e\": The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.t: paths are for json, not for text. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } }).",
+    "a.k: The paths are not an object of at most 100 paths. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
+  ],
+  [
+    "a search vector of no configuration, or that is a key",
+    one({ v: f.searchVector({ config: "english; drop" }), w: f.searchVector({ config: 7 as never }) }),
+    "a.v: The config \"english; drop\" is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" }).",
+    "a.w: The config 7 is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
   ],
   [
     "stamped beside another maker of the value, or of another kind",

@@ -4,7 +4,7 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { blankField, type FieldSpec } from "../declare/field.ts"
+import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
 import type { ElementShape, ScalarKind, Shape } from "../value/kind.ts"
@@ -34,7 +34,8 @@ const kinds: readonly FieldSpec["kind"][] = [
   "relation",
   "file",
   "files",
-  "array"
+  "array",
+  "searchVector"
 ]
 
 const isKind = (value: unknown): value is FieldSpec["kind"] => kinds.some((kind) => kind === value)
@@ -132,7 +133,8 @@ const neverElements: ReadonlyMap<FieldSpec["kind"], string> = new Map([
   ],
   ["file", "Write f.files()."],
   ["files", "Write f.files()."],
-  ["array", "Arrays have one dimension."]
+  ["array", "Arrays have one dimension."],
+  ["searchVector", "Write f.searchVector()."]
 ])
 
 /** What an element of an array can say of itself: its kind, what bounds it, and whether it may be null. */
@@ -153,6 +155,79 @@ const readElement = (raw: unknown, say: Say): FieldSpec => {
     say(`${more}() stands at the elements of the array.`, `Write it behind the array: f.array(…).${more}().`)
   }
   return spec
+}
+
+const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
+  const config = spec["config"]
+  if (kind !== "searchVector") return "simple"
+  if (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config)) return config
+  say(
+    `The config ${shown(config)} is no name of a configuration of text search.`,
+    "Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
+  )
+  return "simple"
+}
+
+/** Most paths of a JSON field, and most names of one. */
+const mostPaths = 100
+const deepestPath = 8
+const pathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,62})*$/
+const pathKinds: readonly FieldSpec["kind"][] = ["text", "decimal", "boolean", "enum"]
+
+/** What else a builder of a path may hold than what blank ones do. */
+const pathParts: ReadonlySet<string> = new Set([
+  "kind",
+  "max",
+  "precision",
+  "scale",
+  "values",
+  "ordered",
+  "filterable",
+  "sortable"
+])
+
+/** The declared paths of a JSON field. A path is a name for filters and orders, and nothing that a record shows or a body gives. */
+const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec, "paths" | "storage"> => {
+  const storage = spec["storage"] === "json" ? "json" : "jsonb"
+  const given = spec["paths"] ?? null
+  if (given === null) return { paths: null, storage }
+  if (kind !== "json" || !isBag(given) || Object.keys(given).length > mostPaths) {
+    say(
+      kind === "json"
+        ? `The paths are not an object of at most ${mostPaths} paths.`
+        : `paths are for json, not for ${kind}.`,
+      "Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
+    )
+    return { paths: null, storage }
+  }
+  const paths: { [path: string]: AnyField } = {}
+  for (const [path, raw] of Object.entries(given)) {
+    const sayOf: Say = (message, fix) => say(`The path "${path}": ${message}`, fix)
+    if (!pathPattern.test(path) || path.split(".").length > deepestPath) {
+      sayOf(
+        "it is not a path.",
+        `Write names of members with periods between them, at most ${deepestPath}: letters, digits, _ and -, a letter or _ first.`
+      )
+      continue
+    }
+    const own = readSpec(raw, sayOf)
+    const more = Object.entries(own).filter(([part, value]) =>
+      !pathParts.has(part) && value !== blankField[part as keyof FieldSpec]
+    )
+    if (!pathKinds.includes(own.kind)) {
+      sayOf(
+        `values of the kind ${own.kind} have no exact form in JSON.`,
+        own.kind === "integer" || own.kind === "float"
+          ? "Write f.decimal(), which every number of JSON is."
+          : `The kinds are ${pathKinds.join(", ")}.`
+      )
+    } else if (more.length > 0) {
+      sayOf(`it takes no ${more[0]![0]}.`, "A path takes filterable(), sortable() and ordered().")
+    } else if (!own.filterable && !own.sortable) {
+      sayOf("it is of no use: it is neither filterable nor sortable.", "Add filterable() or sortable().")
+    } else paths[path] = new FieldBuilder(own)
+  }
+  return { paths, storage }
 }
 
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
@@ -204,6 +279,9 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
   if (sortable && kind === "array") say("Lists are not sorted by arrays.", "Remove sortable().")
+
+  const ordered = flag("ordered")
+  if (ordered && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
 
   const unique = flag("unique")
   if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
@@ -266,6 +344,9 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     ...size(spec, kind, say),
     element: kind === "array" ? readElement(spec["element"], say) : null,
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    ...readPaths(spec, kind, say),
+    ordered: ordered && kind === "enum",
+    config: configOf(spec, kind, say),
     target,
     as,
     inverse,
@@ -291,8 +372,8 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
-  kind: ScalarKind | "file" | "files" | "array",
-  { bits, element, max, precision, scale, values }: FieldSpec
+  kind: ScalarKind | "file" | "files" | "array" | "searchVector",
+  { bits, element, max, ordered, precision, scale, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -300,6 +381,7 @@ export const shapeOf = (
     case "text":
       return { kind, max }
     case "file":
+    case "searchVector":
       return { kind: "text", max: null }
     case "files":
       return { kind: "list", of: { kind: "text", max: null }, max: max ?? defaultFiles, nulls: false }
@@ -316,7 +398,7 @@ export const shapeOf = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values: values ?? [] }
+      return { kind, values: values ?? [], ...(ordered ? { ordered } : {}) }
     default:
       return { kind }
   }

@@ -43,6 +43,8 @@ export interface Draft {
   readonly from: FunctionDraft | null
   readonly materialized: Materialized | null
   readonly readOnly: boolean
+  /** Declared search vectors, which are no fields of records. */
+  readonly vectors: readonly DraftField[]
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -196,7 +198,9 @@ export const readResource = (
   }
   const materialized = readMaterialized(name, declaration, report)
   const from = readFunction(name, declaration, readTable, report)
-  const fields = readFields(name, declaration["fields"], report)
+  const declared = readFields(name, declaration["fields"], report)
+  const isVector = ({ spec }: DraftField): boolean => spec.kind === "searchVector"
+  const fields = new Map([...declared].filter(([, field]) => !isVector(field)))
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
   if (owner === null && ownerName !== undefined) {
@@ -219,6 +223,7 @@ export const readResource = (
     materialized,
     readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined || materialized !== null,
     fields,
+    vectors: [...declared.values()].filter(isVector),
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
     tenant: column("tenant"),
@@ -478,6 +483,51 @@ const descriptionOf = ({ declaration, name }: Draft, report: Report): string | n
   return null
 }
 
+/** The declared paths of a JSON field, as fields of filters and orders. They have no place among the columns yet. */
+const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[] =>
+  Object.entries(paths ?? {}).map(([path, { spec }]): Field => ({
+    ...whole,
+    ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec),
+    name: `${whole.name}.${path}`,
+    member: { of: whole, path: path.split("."), storage },
+    optional: true,
+    readOnly: true,
+    filterable: spec.filterable,
+    sortable: spec.sortable,
+    searched: false,
+    unique: false,
+    alias: null,
+    default: null,
+    label: null,
+    help: null,
+    multiline: null
+  }))
+
+const vectorOf = ({ name, spec }: DraftField, index: number): Field => ({
+  kind: "text",
+  max: null,
+  name,
+  column: spec.column ?? name,
+  index,
+  relation: null,
+  optional: true,
+  readOnly: true,
+  filterable: false,
+  sortable: false,
+  searched: false,
+  unique: false,
+  sensitive: true,
+  alias: null,
+  default: null,
+  stamped: false,
+  system: false,
+  label: null,
+  help: null,
+  multiline: null,
+  vector: { config: spec.config },
+  file: null
+})
+
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
   draft: Draft,
@@ -561,14 +611,17 @@ export const buildModel = (
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
   for (const column of draft.kept) system(column)
+  const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
+    .map((member, i): Field => ({ ...member, index: columns.length + i }))
+  const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const names = new Map<string, Field>()
+  const names = new Map<string, Field>(members.map((member) => [member.name, member]))
   for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
   for (const column of columns) names.set(column.name, column)
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
-    fields: byName,
+    fields: new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)]),
     scope: { names, searched: fields.filter((field) => field.searched), caller: true },
     broken,
     roles,
@@ -588,6 +641,8 @@ export const buildModel = (
     table: draft.table,
     fields,
     columns,
+    ...(members.length === 0 ? {} : { members }),
+    ...(vectors.length === 0 ? {} : { vectors }),
     byName,
     key: draft.key.map((field) => built.get(field)!),
     tenant,

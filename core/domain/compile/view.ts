@@ -81,6 +81,7 @@ export class ViewReader {
       if (field.alias !== null) names.set(field.alias, field)
       names.set(field.name, field)
     }
+    for (const member of of.model.members ?? []) names.set(member.name, member)
     this.scope = { names, searched: of.model.fields.filter((field) => field.searched), caller: false }
   }
 

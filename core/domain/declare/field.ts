@@ -9,7 +9,7 @@ import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: ScalarKind | "relation" | "file" | "files" | "array"
+  readonly kind: ScalarKind | "relation" | "file" | "files" | "array" | "searchVector"
   readonly bits: 16 | 32 | 64
   /** Texts: most characters. Lists of files: most files. Arrays: most elements. */
   readonly max: number | null
@@ -18,6 +18,14 @@ export interface FieldSpec {
   readonly precision: number | null
   readonly scale: number | null
   readonly values: readonly string[] | null
+  /** JSON: declared paths into it by their names, such as `size.width`. */
+  readonly paths: { readonly [path: string]: AnyField } | null
+  /** JSON: the type of the column. */
+  readonly storage: "jsonb" | "json"
+  /** Search vectors: the configuration of text search that their words were made with. */
+  readonly config: string
+  /** Enums: the values have the order in which they are declared. */
+  readonly ordered: boolean
   /** Relations: name of the resource pointed at. */
   readonly target: string | null
   /** Relations: `as("customer")`, the public name of the way to the target. */
@@ -91,6 +99,10 @@ export const blankField: FieldSpec = {
   precision: null,
   scale: null,
   values: null,
+  paths: null,
+  storage: "jsonb",
+  config: "simple",
+  ordered: false,
   target: null,
   as: null,
   inverse: null,
@@ -263,6 +275,13 @@ export class FieldBuilder<
     return new FieldBuilder({ ...this.spec, searched: true })
   }
 
+  /** Enums: values compare (`<`, `>=`) and sort in the order in which they are declared. */
+  ordered(
+    this: FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks | "ordered", Way> {
+    return new FieldBuilder({ ...this.spec, ordered: true })
+  }
+
   /** Relations: the name under which `expand` follows this field. Without it: the field's name without a trailing `_id`. */
   as<const Name extends string>(
     this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated, Marks, Way>,
@@ -287,6 +306,40 @@ export class FieldBuilder<
 export interface DecimalSize {
   readonly precision: number
   readonly scale: number
+}
+
+/**
+ * A column of the type `tsvector` under declaration: `search(words, "text")` looks into it, and `rank(words, "text")` sorts by it. No record shows it and no body
+ * gives it.
+ */
+export class SearchVector implements AnyField {
+  readonly _tag = "Field"
+  readonly spec: FieldSpec
+  declare readonly "~field": {
+    readonly kind: "searchVector"
+    readonly value: never
+    readonly optional: false
+    readonly readOnly: true
+    readonly generated: true
+    readonly marks: never
+  }
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+
+  /** The column's name where it differs from the field's. */
+  column(name: string): SearchVector {
+    return new SearchVector({ ...this.spec, column: name })
+  }
+}
+
+/** What a declaration says of the JSON in a column. */
+export interface JsonOptions {
+  /** Paths by names of members with periods between them; texts, decimals, booleans and enums. */
+  readonly paths?: { readonly [path: string]: AnyField }
+  /** The column's type, where paths are declared: `jsonb` if nothing is said. */
+  readonly type?: "jsonb" | "json"
 }
 
 type RelationTo<Value extends Json, Name extends string> = FieldBuilder<
@@ -344,8 +397,9 @@ export const f = {
   enum: <const Values extends readonly string[]>(values: Values): FieldBuilder<"enum", Values[number]> =>
     new FieldBuilder({ ...blankField, kind: "enum", values }),
   uuid: () => plain<"uuid", string>("uuid"),
-  /** Any JSON value (`json` or `jsonb` columns). */
-  json: () => plain<"json", Json>("json"),
+  /** Any JSON value (`json` or `jsonb` columns). Its declared paths can be filtered and sorted by, as `meta.size.width`. */
+  json: ({ paths, type }: JsonOptions = {}): FieldBuilder<"json", Json> =>
+    new FieldBuilder({ ...blankField, kind: "json", paths: paths ?? null, storage: type ?? "jsonb" }),
   /** An ISO 4217 currency code: `EUR`. */
   currency: () => plain<"currency", string>("currency"),
   /** An ISO 3166-1 alpha-2 country code: `CH`. */
@@ -362,5 +416,8 @@ export const f = {
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */
   files: () => new FileBuilder<FieldSpec, false, false, true>({ ...blankField, kind: "files", file: {} }),
+  /** Words of texts, in a `tsvector` column. `config`: the configuration that made them, such as `english`; `simple` if nothing is said. */
+  searchVector: ({ config = "simple" }: { readonly config?: string } = {}): SearchVector =>
+    new SearchVector({ ...blankField, kind: "searchVector", config, readOnly: true, optional: true }),
   relation
 } as const

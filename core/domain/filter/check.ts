@@ -10,6 +10,7 @@ import { callTree, countedTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { holdsValues } from "./literal.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
+import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type Place, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
@@ -38,7 +39,7 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
 
 /** The operators of a field. A list of files is asked about its presence only. */
 const operatorsOf = (field: Field): readonly Comparator[] =>
-  field.kind === "list" && !holdsValues(field) ? [] : operators[field.kind]
+  isOrderedEnum(field) ? ordered : field.kind === "list" && !holdsValues(field) ? [] : operators[field.kind]
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
@@ -103,6 +104,7 @@ const restrictionTree = (checking: Checking, restriction: Restriction): FilterTr
     if (value.text === "null" && is === "=") return not(presentAt(place))
     if (value.text === "null" && is === "!=") return presentAt(place)
   }
+  if (value.of === "call" && value.name.text === "field") return pairTree(checking, place, restriction, value)
   if (!operatorsOf(field).includes(is)) {
     return checking.findings.add(
       "operator",

@@ -10,8 +10,9 @@ import { cellFromText, compareCells } from "../value/cell.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
 import { cellsIn } from "../value/list.ts"
+import { memberCell } from "./member.ts"
 import { compilePattern } from "./pattern.ts"
-import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
+import { containsIgnoringCase, isSame, isSimilar, matchesParts } from "./text.ts"
 import {
   type Bindings,
   type Comparison,
@@ -58,6 +59,20 @@ const holds = (order: number, is: Comparison): boolean => {
     case ">=":
       return order >= 0
   }
+}
+
+/** Whether a comparison holds. What is none of an enum's values has no place in its order. */
+const compares = (field: Field, cell: string, is: Comparison, other: string): boolean =>
+  field.kind === "enum" && (is === "=" || !field.values.includes(cell) || !field.values.includes(other))
+    ? is === "=" && cell === other
+    : holds(compareCells(field, cell, other), is)
+
+/** The cell of a field, or of what a path finds in the JSON of one. */
+export const cellIn = (field: Field, cellOf: (field: Field) => Cell): Cell => {
+  const { member } = field
+  if (member === undefined) return cellOf(field)
+  const cell = cellOf(member.of)
+  return cell === null ? null : memberCell(field.kind, member, cell)
 }
 
 type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
@@ -149,14 +164,20 @@ export const evaluate = (
     case "count":
       return holds(passing(tree, tree.number + 1, cellOf, bindings, related) - tree.number, tree.is)
     case "null":
-      return cellOf(tree.field) === null
+      return cellIn(tree.field, cellOf) === null
+    case "words":
+      throw new Error("only the database knows the forms of words")
     case "search":
       return tree.fields.some((field) => {
         const cell = cellOf(field)
         return cell !== null && containsIgnoringCase(cell, tree.text)
       })
+    case "pair": {
+      const [cell, other] = [cellIn(tree.field, cellOf), cellIn(tree.other, cellOf)]
+      return cell !== null && other !== null && compares(tree.field, cell, tree.is, other)
+    }
     default: {
-      const cell = cellOf(tree.field)
+      const cell = cellIn(tree.field, cellOf)
       return cell !== null && cellPasses(tree, cell, bindings)
     }
   }
@@ -183,6 +204,8 @@ export const evaluateKnown = (
       const answer = evaluateKnown(tree.item, cellOf, bindings, related)
       return answer === null ? null : !answer
     }
+    case "words":
+      return null
     default: {
       if (related === undefined && relatedOf(tree).length > 0) return null
       let known = true
@@ -203,7 +226,7 @@ export const evaluateKnown = (
 
 type CellTree = Exclude<
   FilterTree,
-  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }
+  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "pair" | "search" | "words" }
 >
 
 /** Whether something is in a sorted list. */
@@ -221,7 +244,7 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
   switch (tree.op) {
     case "compare": {
       const operand = operandCell(tree.value, tree.field, bindings)
-      return operand !== null && holds(compareCells(tree.field, cell, operand), tree.is)
+      return operand !== null && compares(tree.field, cell, tree.is, operand)
     }
     case "in":
       return tree.values.some((value) => {
@@ -248,6 +271,8 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
       return matchesParts(cell, tree.parts)
     case "contains":
       return containsIgnoringCase(cell, tree.text)
+    case "same":
+      return isSame(cell, tree.text, tree.whole)
     case "similar":
       return isSimilar(cell, tree.text)
     case "regex":

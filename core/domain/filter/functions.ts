@@ -10,9 +10,10 @@ import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, holdsValues, operandOf, soughtOf } from "./literal.ts"
+import { fieldUsage } from "./pair.ts"
 import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
-import { type End, endOf, type Place, placeOf, presentAt, through } from "./path.ts"
+import { type End, endOf, type Place, placeOf, presentAt, through, vectorOf } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
 import type { Comparison, FilterTree, Operand } from "./tree.ts"
 import { always, confined, not } from "./tree.ts"
@@ -75,6 +76,33 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
   return { op: "search", fields: checking.scope.searched, text }
 }
 
+/** Most characters of a text whose words are looked for. */
+export const maxWords = 1_000
+
+/** Words of a text in a search vector: `search(words, "tall -lamp")`. */
+const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): FilterTree | null => {
+  if (vector!.of !== "word") {
+    return checking.findings.add(
+      "argument",
+      "The first argument is the name of a search vector, without quotes.",
+      "Write search('text') or search(vector, 'text').",
+      vector!
+    )
+  }
+  const place = vectorOf(checking, vector!)
+  const text = soughtOf(checking, value!)
+  if (place === null || text === null) return null
+  if (pastCharacters(text, maxWords) !== null) {
+    return checking.findings.add(
+      "limit",
+      `The text to look for has more than ${maxWords} characters.`,
+      "Look for fewer words.",
+      value!
+    )
+  }
+  return through(place.ways, { op: "words", field: place.field, text }, place.span)
+}
+
 const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
 
 const isText = ({ kind }: Field): boolean => kind === "text"
@@ -83,6 +111,23 @@ const hasValues = (field: Field): boolean => field.kind !== "json" && (field.kin
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
 const regexUsage = "regex(field, 'pattern') with a text field"
+
+const sameUsage = "same(field, 'text') with a text field"
+const beginsUsage = "begins(field, 'text') with a text field"
+
+/** A text ignoring case: the whole value, or its beginning. */
+const sameFunction = (whole: boolean, usage: string): FilterFunction => ({
+  usage,
+  least: 2,
+  most: 2,
+  check: (checking, args, call) => {
+    const place = fieldOfKind(checking, args[0]!, call, isText, usage)
+    const text = soughtOf(checking, args[1]!)
+    return place === null || text === null
+      ? null
+      : through(place.ways, { op: "same", field: place.field, text, whole }, place.span)
+  }
+})
 
 const hasUsage = "has(lines) or has(lines, \"quantity > 10\")"
 const lengthUsage = "length(tags) >= 2 with a list"
@@ -250,10 +295,10 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     }
   },
   search: {
-    usage: "search('text')",
+    usage: "search('text') or search(vector, 'text')",
     least: 1,
-    most: 1,
-    check: (checking, args) => searchTree(checking, args[0]!)
+    most: 2,
+    check: (checking, args) => args.length === 1 ? searchTree(checking, args[0]!) : wordsTree(checking, args)
   },
   similar: {
     usage: similarUsage,
@@ -335,6 +380,15 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     most: 1,
     check: (checking, _, call) =>
       checking.findings.add("argument", "length() gives a number, which is compared.", `Write ${lengthUsage}.`, call)
+  },
+  same: sameFunction(true, sameUsage),
+  begins: sameFunction(false, beginsUsage),
+  field: {
+    usage: fieldUsage,
+    least: 1,
+    most: 1,
+    check: (checking, _, call) =>
+      checking.findings.add("argument", "field() is a value, not a condition.", `Write ${fieldUsage}.`, call)
   },
   now: {
     usage: "now() after a comparison, such as created_at > now() - 7d",

@@ -129,7 +129,9 @@ const refuseValue = ({ findings }: Checking, name: string, text: string, hint: s
 export const operandOf = (checking: Checking, field: Field, value: Value, name = field.name): Operand | null => {
   if (value.of === "call") {
     if (value.name.text !== "now") {
-      const hint = "Only now() can stand as a value; put text in quotes."
+      const hint = value.name.text === "field"
+        ? "field(…) stands after = != < <= > or >=, alone."
+        : "Only now() and field(…) can stand as a value; put text in quotes."
       return checking.findings.add("value", `${quote(value.name.text)} cannot be used as a value.`, hint, value.name)
     }
     if (value.args.length > 0) {

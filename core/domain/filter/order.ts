@@ -5,8 +5,10 @@
 
 import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
+import { pastCharacters } from "../value/cell.ts"
+import { maxWords } from "./functions.ts"
 import type { Token } from "./lex.ts"
-import { scan } from "./lex.ts"
+import { decode, scan } from "./lex.ts"
 import { textProblem } from "./parse.ts"
 import type { Word } from "./parse.ts"
 import { follow, hintFor, isWhole } from "./path.ts"
@@ -29,6 +31,29 @@ const maySort = (field: Field): boolean => field.sortable && field.kind !== "jso
 interface WrittenKey {
   readonly name: Token
   readonly descending: boolean
+  /** `rank(vector, "text")`: the vector and the text. */
+  readonly rank?: { readonly vector: Token; readonly text: Token; readonly end: number }
+}
+
+/** The arguments of a `rank` that begins at a parenthesis. */
+const rankAt = (text: string, open: Token): Result.Result<NonNullable<WrittenKey["rank"]>, FilterError> => {
+  const tokens: Token[] = []
+  for (let at = open.end; tokens.length < 4;) {
+    const token = scan(text, at)
+    tokens.push(token)
+    at = token.end
+    if (token.kind === "end") break
+  }
+  const [vector, comma, words, close] = tokens
+  return vector?.kind === "word" && comma?.kind === "," && (words?.kind === "word" || words?.kind === "string") &&
+      close?.kind === ")"
+    ? Result.succeed({ vector, text: words, end: close.end })
+    : Result.fail(
+      refusal("syntax", "rank() takes a search vector and a text.", "Write rank(vector, \"text\") desc.", {
+        start: open.start,
+        end: tokens.at(-1)!.end
+      })
+    )
 }
 
 const direction = (token: Token): FilterError => {
@@ -58,13 +83,20 @@ const writtenKeys = (text: string): Result.Result<readonly WrittenKey[], FilterE
     }
     const name = token
     token = scan(text, name.end)
+    let rank: WrittenKey["rank"]
+    if (name.text === "rank" && token.kind === "(" && token.start === name.end) {
+      const read = rankAt(text, token)
+      if (Result.isFailure(read)) return Result.fail(read.failure)
+      rank = read.success
+      token = scan(text, rank.end)
+    }
     let descending = false
     if (token.kind === "word") {
       if (token.text !== "asc" && token.text !== "desc") return Result.fail(direction(token))
       descending = token.text === "desc"
       token = scan(text, token.end)
     }
-    keys.push({ name, descending })
+    keys.push({ name, descending, ...(rank === undefined ? {} : { rank }) })
     if (token.kind === "end") return Result.succeed(keys)
     if (token.kind !== ",") return Result.fail(token.kind === "word" ? direction(token) : unexpected(token))
     token = scan(text, token.end)
@@ -129,6 +161,26 @@ const checkedTarget = (name: Word, scope: FilterScope, findings: Findings): Targ
   return missing(findings, name, `Did you mean ${plain}? Write ${plain} desc.`)
 }
 
+/** A rank as a field, or null after reporting. */
+const rankOf = (
+  findings: Findings,
+  scope: FilterScope,
+  { text, vector }: NonNullable<WrittenKey["rank"]>
+): Field | null => {
+  const named = scope.vectors?.get(vector.text)
+  if (named === undefined) {
+    const hint = nameHint(vector.text, [...scope.vectors?.keys() ?? []], "Search vectors")
+    return findings.add("unknown-field", `There is no search vector ${quote(vector.text)}.`, hint, vector)
+  }
+  const decoded = decode(text.text, text.kind === "string" ? text.start + 1 : text.start)
+  if (!decoded.ok) return findings.add("syntax", decoded.message, "Write \\\\ for a backslash.", decoded.span)
+  const words = decoded.parts.join("*")
+  if (pastCharacters(words, maxWords) !== null) {
+    return findings.add("limit", `The text has more than ${maxWords} characters.`, "Look for fewer words.", text)
+  }
+  return { ...named, kind: "float", name: `rank(${named.name})`, rank: words }
+}
+
 /** Reads an order text against a scope. Errors: the first of the grammar, else all of the names. */
 export const readOrder = (
   text: string,
@@ -142,7 +194,12 @@ export const readOrder = (
   const keys: OrderKey[] = []
   const seen = new Set<string>()
   let paths = 0
-  for (const { descending, name: { end, start, text } } of written.success) {
+  for (const { descending, name: { end, start, text }, rank } of written.success) {
+    if (rank !== undefined) {
+      const field = rankOf(findings, scope, rank)
+      if (field !== null) keys.push({ field, descending })
+      continue
+    }
     const name: Word = { of: "word", text, start, end }
     const target = checkedTarget(name, scope, findings)
     if (target === null) continue

@@ -91,6 +91,17 @@ export const isWhole = ({ findings }: Following, name: Word, parts: readonly str
   return false
 }
 
+/** How many words of a path are relations: the rest is a field there, or a declared path into one. */
+export const relationSteps = (scope: FilterScope, words: readonly string[]): number => {
+  let at: FilterScope | undefined = scope
+  for (let steps = 1; steps < words.length - 1 && steps <= maxRelationDepth; steps++) {
+    at = at.relations?.step(words[steps - 1]!)?.scope
+    if (at === undefined) break
+    if (at.names.has(words.slice(steps).join("."))) return steps
+  }
+  return words.length - 1
+}
+
 /** The field that a name or a path stands for, or null after reporting. `usage` as of `fieldOf`. */
 export const placeOf = (checking: Checking, name: Word, usage?: string): Place | null => {
   const { findings, scope } = checking
@@ -99,11 +110,15 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
     const field = fieldOf(checking, name, usage)
     return field === null ? null : { field, name: field.name, ways: [], span }
   }
-  const parts = name.text.split(".")
-  if (!isWhole(checking, name, parts)) return null
-  const last = parts.pop()!
+  const words = name.text.split(".")
+  if (!isWhole(checking, name, words)) return null
+  const steps = relationSteps(scope, words)
+  const parts = words.slice(0, steps)
+  const last = words.slice(steps).join(".")
   const missing = (hint: string): null =>
     findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
+  const inside = namesOf(scope, mayFilter(scope)).filter((each) => each.startsWith(`${parts[0]!}.`))
+  if (inside.length > 0) return missing(nameHint(name.text, inside, "Paths that can be filtered"))
   const end = follow(checking, name, parts, missing)
   if (end === null) return null
   const field = end.scope.names.get(last)
@@ -115,6 +130,30 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
   return field === undefined
     ? missing(hint)
     : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)
+}
+
+/** The search vector at the end of a path, or null after reporting. */
+export const vectorOf = (checking: Checking, name: Word): Place | null => {
+  const { findings } = checking
+  const parts = name.text.split(".")
+  if (!isWhole(checking, name, parts)) return null
+  const last = parts.pop()!
+  const missing = (hint: string): null =>
+    findings.add("unknown-field", `There is no search vector ${quote(name.text)}.`, hint, name)
+  const end = follow(checking, name, parts, missing)
+  if (end === null) return null
+  const { vectors } = end.scope
+  if (vectors === undefined) {
+    return findings.add(
+      "not-searchable",
+      "Words are looked for in lists only: here conditions are decided without the database, too.",
+      "Compare fields, or write search('text').",
+      name
+    )
+  }
+  const field = vectors.get(last)
+  if (field === undefined) return missing(hintFor(last, parts, [...vectors.keys()], "Search vectors"))
+  return { field, name: [...parts, field.name].join("."), ways: end.ways, span: findings.span(name) }
 }
 
 /** The end of a path that has relations only, or null after reporting. */

@@ -45,6 +45,7 @@ const negated = (item: FilterTree, at: string): string => {
   if (item.op === "compare" && item.is === "=") {
     return `${at}${item.field.name} != ${operandText(item.field, item.value)}`
   }
+  if (item.op === "pair" && item.is === "=") return pairText(item, "!=", at)
   if (item.op === "match") return `${at}${item.field.name} != ${matchText(item.parts)}`
   if (item.op === "null") return `${at}${item.field.name}:*`
   if (item.op === "length" && item.is === "=") return `length(${at}${item.field.name}) != ${item.number}`
@@ -53,19 +54,30 @@ const negated = (item: FilterTree, at: string): string => {
   if (end?.path === true) {
     const { tree } = end
     if (tree.op === "not") return `isNull(${end.at}${(tree.item as { readonly field: Field }).field.name})`
-    if (tree.op === "match" || ((tree.op === "compare" || tree.op === "length") && tree.is === "=")) {
+    if (
+      tree.op === "match" ||
+      ((tree.op === "compare" || tree.op === "pair" || tree.op === "length") && tree.is === "=")
+    ) {
       return negated(tree, end.at)
     }
   }
   return item.op === "and" || item.op === "or" ? `NOT (${printFilter(item)})` : `NOT ${printFilter(item)}`
 }
 
+type Pair = Extract<FilterTree, { readonly op: "pair" }>
+
+const pairText = ({ field, other }: Pair, is: string, at: string): string =>
+  `${at}${field.name} ${is} field(${at}${other.name})`
+
 /** What a path with a condition says by itself. Everything else about related records stands in `has(…)`. */
 const asPath: ReadonlySet<FilterTree["op"]> = new Set([
   "compare",
+  "pair",
   "in",
   "match",
   "contains",
+  "same",
+  "words",
   "similar",
   "regex",
   "has",
@@ -119,6 +131,8 @@ const printAt = (tree: FilterTree, at: string): string => {
       return negated(tree.item, at)
     case "compare":
       return `${at}${tree.field.name} ${tree.is} ${operandText(tree.field, tree.value)}`
+    case "pair":
+      return pairText(tree, tree.is, at)
     case "in":
       return `in(${[at + tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
     case "has": {
@@ -135,8 +149,12 @@ const printAt = (tree: FilterTree, at: string): string => {
       return `${at}${tree.field.name} = ${matchText(tree.parts)}`
     case "contains":
       return `${at}${tree.field.name}:${quoted(tree.text)}`
+    case "same":
+      return `${tree.whole ? "same" : "begins"}(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "search":
       return `search(${quoted(tree.text)})`
+    case "words":
+      return `search(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "similar":
       return `similar(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "regex":

@@ -54,7 +54,7 @@ export const ownKeys = (order: readonly OrderKey[]): readonly SortKey[] =>
   pathOf(order) === null ? order : order.filter(({ ways }) => ways === undefined)
 
 /**
- * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar`, `regex`, `has` and `length` are false on a null. `not` is plain negation, so
+ * Two-valued: `compare`, `pair`, `in`, `match`, `contains`, `same`, `search`, `similar`, `regex`, `has` and `length` are false on a null. `not` is plain negation, so
  * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
  */
 export type FilterTree =
@@ -63,14 +63,20 @@ export type FilterTree =
   | { readonly op: "and" | "or"; readonly items: readonly FilterTree[] }
   | { readonly op: "not"; readonly item: FilterTree }
   | { readonly op: "compare"; readonly field: Field; readonly is: Comparison; readonly value: Operand }
+  /** Two fields of one record, which both have a value. Texts compare by code point, whatever the collations of their columns. */
+  | { readonly op: "pair"; readonly field: Field; readonly is: Comparison; readonly other: Field }
   | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
   | { readonly op: "null"; readonly field: Field }
   /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
   | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
   /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */
   | { readonly op: "contains"; readonly field: Field; readonly text: string }
+  /** Text, ignoring case as `contains` does: the whole value, or its beginning. */
+  | { readonly op: "same"; readonly field: Field; readonly text: string; readonly whole: boolean }
   /** Bare words, phrases, `search('…')`: some field of `fields` contains the text, ignoring case. */
   | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
+  /** A search vector has words of the text, by `websearch_to_tsquery` with the configuration of the vector. Only the database decides it. */
+  | { readonly op: "words"; readonly field: Field; readonly text: string }
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
   | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
   /**
@@ -228,7 +234,10 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   return found
 }
 
-/** The fields of the record itself that a filter asks for; of a relation that is its near side. */
+/** The field of a record that a field of a filter is, or is a part of. */
+const wholeOf = (field: Field): Field => field.member?.of ?? field
+
+/** The fields of the record itself that a filter asks for; of a relation that is its near side, of a path into JSON the whole. */
 export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
   switch (tree.op) {
     case "true":
@@ -244,12 +253,15 @@ export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): Readon
     case "search":
       for (const field of tree.fields) into.add(field)
       break
+    case "pair":
+      into.add(wholeOf(tree.field)).add(wholeOf(tree.other))
+      break
     case "some":
     case "count":
       into.add(tree.way.relation.from)
       break
     default:
-      into.add(tree.field)
+      into.add(wholeOf(tree.field))
   }
   return into
 }

@@ -79,6 +79,10 @@ export interface MetaField {
   readonly scale?: number
   /** Enums. */
   readonly values?: readonly string[]
+  /** Enums: whether the values compare and sort in this order. Absent where they do not. */
+  readonly ordered?: true
+  /** JSON: the declared paths into it that filters and orders take, in declared order. Absent where there are none. */
+  readonly paths?: readonly MetaPath[]
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -93,6 +97,14 @@ export interface MetaField {
   readonly sortable: boolean
   readonly searched: boolean
   readonly sensitive: boolean
+}
+
+/** A declared path into JSON: `size.width` of a field `meta` is asked for as `meta.size.width`. */
+export interface MetaPath
+  extends Pick<MetaField, "max" | "precision" | "scale" | "values" | "ordered" | "filterable" | "sortable">
+{
+  readonly path: string
+  readonly kind: MetaField["kind"]
 }
 
 /** A way to related records, offered when both its ends are readable. */
@@ -131,6 +143,8 @@ export interface MetaModel {
   readonly version: string | null
   /** Arguments that every read takes, for callers who may read it. Absent where it is no function of the database. */
   readonly arguments?: readonly MetaArgument[]
+  /** Search vectors that the caller may ask, for `search(vector, "text")` and `rank`. Absent where there are none. */
+  readonly searchVectors?: readonly string[]
   /** Names of its events, for callers who may read it; absent where it declares none. With events it can be watched. */
   readonly events?: readonly string[]
 }
@@ -189,7 +203,7 @@ const boundsOf = (field: Shape & { readonly file?: FileField | null }): Omit<Par
         ...(field.scale === null ? {} : { scale: field.scale })
       }
     case "enum":
-      return { values: field.values }
+      return { values: field.values, ...(field.ordered === true ? { ordered: true } : {}) }
     case "list": {
       if (field.file != null) return {}
       const { max, nulls, of } = field
@@ -218,6 +232,19 @@ const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile
   ...(field.kind === "list" && field.max !== null ? { maxFiles: field.max } : {})
 })
 
+const pathsOf = (field: Field, { model }: Access): Pick<MetaField, "paths"> => {
+  const members = (model.members ?? []).filter(({ member }) => member!.of === field)
+  return members.length === 0 ? {} : {
+    paths: members.map((each): MetaPath => ({
+      path: each.member!.path.join("."),
+      ...boundsOf(each),
+      kind: kindOf(each),
+      filterable: each.filterable,
+      sortable: each.sortable
+    }))
+  }
+}
+
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
   const { restricted } = access
   const listable = access.decisions.read.of !== "deny"
@@ -230,6 +257,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
     kind: kindOf(field),
     ...(field.file === null ? {} : { file: fileOf(field, field.file, access) }),
     ...boundsOf(field),
+    ...(field.kind === "json" && listable ? pathsOf(field, access) : {}),
     ...(field.multiline === null ? {} : { multiline: field.multiline }),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),
@@ -288,6 +316,7 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
     ...(model.function !== undefined && access.decisions.read.of !== "deny"
       ? { arguments: model.function.arguments.map(argumentOf) }
       : {}),
+    ...(restricted.vectors.size === 0 ? {} : { searchVectors: [...restricted.vectors.keys()] }),
     ...(model.events.length > 0 && access.decisions.read.of !== "deny" ? { events: model.events } : {})
   }
 }

@@ -8,6 +8,7 @@ import { defaultGroups, maxBodyFilter, maxGroups, maxQueryFilter } from "../read
 import { granularities } from "../value/instant.ts"
 import {
   aggregable,
+  aggregatedFields,
   argumentExample,
   argumentInputs,
   argumentMembers,
@@ -56,7 +57,7 @@ const measureCalls = (subject: Subject): ReadonlyArray<readonly [words: readonly
   ])
 
 const groupable = ({ access: { restricted } }: Subject): readonly string[] =>
-  restricted.fields.filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
+  aggregatedFields(restricted).filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
 
 /** What the caller may group by and measure: `orders.Group` and `orders.Measure`. */
 export const groupSchemas = (subject: Subject): Doc => {

@@ -55,6 +55,21 @@ const fieldMembers = {
     description: "Arrays: what their elements are."
   }),
   multiline: { ...flag, description: "Texts: whether forms show several lines; absent: by the length." },
+  precision: integer,
+  scale: integer,
+  values: { ...list(text), description: "Enums." },
+  ordered: { const: true, description: "Enums: their values compare and sort in this order." },
+  paths: {
+    ...list(
+      openObject({ path: text, kind: text, filterable: flag, sortable: flag }, [
+        "path",
+        "kind",
+        "filterable",
+        "sortable"
+      ])
+    ),
+    description: "JSON: declared paths into it, with the bounds of their kinds."
+  },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),
@@ -111,6 +126,10 @@ const modelSchema = openObject(
     arguments: {
       ...list(argumentSchema),
       description: "Arguments that reads take as `args.NAME`; absent where it is no function of the database."
+    },
+    searchVectors: {
+      ...list(text),
+      description: "Search vectors, for `search(vector, 'text')` and `rank`; absent without."
     }
   },
   Object.keys(modelMembers)

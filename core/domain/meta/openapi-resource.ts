@@ -4,6 +4,7 @@
  * restricted model.
  */
 
+import type { RestrictedModel } from "../access/access.ts"
 import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
@@ -85,6 +86,9 @@ const filterText = (subject: Subject): string | null => {
     ...(restricted.searched.length === 0
       ? []
       : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`]),
+    ...(restricted.vectors.size === 0
+      ? []
+      : [`\`search(vector, 'text')\` looks for forms of words in ${codes(restricted.vectors.keys())}.`]),
     ...(subject.relations.length === 0
       ? []
       : [`Paths go through ${codes(subject.relations.map((relation) => relation.name))}.`])
@@ -241,7 +245,13 @@ export const searchSchema = (subject: Subject): Doc => {
 
 /** Fields that an aggregate takes. */
 export const aggregable = ({ access }: Subject, accepts: (field: Field) => string | null): readonly Field[] =>
-  access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+  aggregatedFields(access.restricted).filter((field) => field.filterable && accepts(field) === null)
+
+/** Readable fields and declared paths into them. */
+export const aggregatedFields = ({ fields, model: { members = [] }, names }: RestrictedModel): readonly Field[] => [
+  ...fields,
+  ...members.filter((member) => names.get(member.name) === member)
+]
 
 /** A list in a query is one text with commas. */
 export const commaList = { style: "form", explode: false }

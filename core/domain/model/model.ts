@@ -36,8 +36,24 @@ export interface FieldBase {
   readonly help: string | null
   /** Texts: whether it is made for several lines; null: by the length. */
   readonly multiline: boolean | null
+  /** A column of words, which only text search asks; the configuration that made them. It is no column of `Model.columns`. */
+  readonly vector?: { readonly config: string }
+  /** How well the words of a vector meet a text: it is a number that lists sort by, and nothing else. */
+  readonly rank?: string
+  /** A path into JSON: a name of filters and orders. It has the column of the whole and stands in no record. */
+  readonly member?: Member
   /** The settings of file fields (kind `text`, and `list` for several files); null for other fields. */
   readonly file: FileField | null
+}
+
+/** What makes a field a declared path into the JSON of another one. */
+export interface Member {
+  /** The field that holds the JSON. */
+  readonly of: Field
+  /** Names of members, from the outside in; at least one. */
+  readonly path: readonly string[]
+  /** The type of the column. */
+  readonly storage: "jsonb" | "json"
 }
 
 /**
@@ -108,6 +124,10 @@ export interface Model {
   readonly fields: readonly Field[]
   /** Declared fields, then system columns; `columns[i].index === i`. */
   readonly columns: readonly Field[]
+  /** Declared paths into JSON fields; their `index` follows those of `columns`. */
+  readonly members?: readonly Field[]
+  /** Declared search vectors; their `index` follows those of `members`. */
+  readonly vectors?: readonly Field[]
   /** Declared fields by name (aliases are not in here). */
   readonly byName: ReadonlyMap<string, Field>
   /** The primary key's fields in key order. */

@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
-import { maxRelationDepth } from "../filter/path.ts"
+import { maxRelationDepth, relationSteps } from "../filter/path.ts"
 import type { FilterScope } from "../filter/scope.ts"
 import { quote } from "../filter/scope.ts"
 import type { Way } from "../filter/tree.ts"
@@ -35,10 +35,16 @@ export const aggregateField = (
   name: string,
   accepts: (field: Field) => string | null
 ): Result.Result<Field, Problem> => {
-  const field = restricted.byName.get(name)
+  const field = restricted.byName.get(name) ?? memberOf(restricted.names, name)
   if (field === undefined) return Result.fail(invalidParameter(parameter, unknownField(name)))
   const refusal = field.filterable ? accepts(field) : `The field "${name}" is not filterable.`
   return refusal === null ? Result.succeed(field) : Result.fail(invalidParameter(parameter, refusal))
+}
+
+/** A declared path into JSON, by its name. */
+const memberOf = (names: ReadonlyMap<string, Field>, name: string): Field | undefined => {
+  const field = names.get(name)
+  return field?.member === undefined ? undefined : field
 }
 
 /** A field, or one at the end of relations to one record. */
@@ -58,12 +64,13 @@ export const aggregatePlace = (
   name: string,
   accepts: (field: Field) => string | null
 ): Result.Result<Place, Problem> => {
-  if (!name.includes(".")) {
+  if (!name.includes(".") || memberOf(restricted.names, name) !== undefined) {
     return Result.map(aggregateField(restricted, parameter, name, accepts), (field) => ({ field, ways: [] }))
   }
   const refuse = (message: string) => Result.fail(invalidParameter(parameter, message))
-  const steps = name.split(".")
-  const last = steps.pop()!
+  const words = name.split(".")
+  const steps = words.slice(0, relationSteps(scope, words))
+  const last = words.slice(steps.length).join(".")
   if (steps.length > maxRelationDepth) return refuse(`A path goes through at most ${maxRelationDepth} relations.`)
   const ways: Way[] = []
   let at = scope

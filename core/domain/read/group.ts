@@ -125,21 +125,24 @@ const shapeOf = (measure: GroupMeasure): Shape => {
   }
 }
 
-/** A column of the answer as a field, so that filters and orders can be read against it. */
-const columnField = (base: Field, shape: Shape, name: string, index: number): Field => ({
-  ...base,
-  ...shape,
-  name,
-  column: `c${index}`,
-  index,
-  relation: null,
-  alias: null,
-  optional: true,
-  filterable: true,
-  sortable: true,
-  searched: false,
-  file: null
-})
+/** A column of the answer as a field, so that filters and orders can be read against it. It is no path into JSON any more. */
+const columnField = (base: Field, shape: Shape, name: string, index: number): Field => {
+  const { member: _, ...column }: Field = {
+    ...base,
+    ...shape,
+    name,
+    column: `c${index}`,
+    index,
+    relation: null,
+    alias: null,
+    optional: true,
+    filterable: true,
+    sortable: true,
+    searched: false,
+    file: null
+  }
+  return column
+}
 
 const moment: Shape = { kind: "timestamp" }
 

@@ -76,5 +76,12 @@ describe("suggestIndex", () => {
     const suggestion = (where: FilterTree) => suggestIndex(model, where, [], () => true)?.sql
     expect(suggestion(pattern)).toBe("create index on orders using gin (x gin_trgm_ops)")
     expect(suggestion({ ...pattern, only: { op: "null", field: id } })).toBeUndefined()
+    const words = { op: "words", field: { ...x, vector: { config: "english" } }, text: "a" } as const
+    expect(suggestion({ op: "and", items: [pattern, words] })).toBe("create index on orders using gin (x)")
+    for (const whole of [true, false]) {
+      expect(suggestion({ op: "same", field: x, text: "a", whole })).toBe(
+        "create index on orders using gin (x gin_trgm_ops)"
+      )
+    }
   })
 })

@@ -4,6 +4,7 @@
  */
 
 import type { FilterTree } from "../filter/tree.ts"
+import { indexed, indexedSort } from "../model/expression.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 
@@ -92,36 +93,57 @@ export interface IndexSuggestion {
   readonly method: "btree" | "gin"
   /** Whether it leaves out rows that are deleted. */
   readonly partial: boolean
+  /** Whether it is on more than columns. */
+  readonly expression: boolean
 }
 
-/** An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. */
+/**
+ * An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. `sorted`: rows come in the order, and
+ * are not only grouped by its fields.
+ */
 export const suggestIndex = (
   model: Model,
   where: FilterTree,
   order: readonly SortKey[],
-  mayName: (field: Field) => boolean
+  mayName: (field: Field) => boolean,
+  sorted = true
 ): IndexSuggestion | null => {
+  const words = conjuncts(where).flatMap((tree) => tree.op === "words" && mayName(tree.field) ? [tree.field] : [])
+  if (words.length > 0) {
+    const columns = words.slice(0, 1)
+    const text = columns.map(({ column }) => quotedName(column)).join(", ")
+    return {
+      sql: `create index on ${tableName(model)} using gin (${text})`,
+      columns,
+      method: "gin",
+      partial: false,
+      expression: false
+    }
+  }
+  // No index has the order of a rank.
+  if (order.some(({ field }) => field.rank !== undefined)) return suggestIndex(model, where, [], mayName, sorted)
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
   const taken = new Set<Field>()
-  const add = (field: Field, descending: boolean) => {
+  const add = (field: Field, text: string, descending: boolean) => {
     if (taken.has(field) || !mayName(field)) return
     taken.add(field)
-    columns.push(quotedName(field.column) + (descending ? " desc" : ""))
+    columns.push(text + (descending ? " desc" : ""))
   }
-  for (const field of equal) add(field, false)
-  for (const sort of order) add(sort.field, sort.descending)
-  if (order.length === 0) { for (const field of range) add(field, false) }
+  for (const field of equal) add(field, indexed(field), false)
+  for (const { descending, field } of order) add(field, sorted ? indexedSort(field) : indexed(field), descending)
+  if (order.length === 0) { for (const field of range) add(field, indexed(field), false) }
   const patterns = invertedFields(where).filter(mayName)
   const table = tableName(model)
   if (patterns.length > 0) {
-    const operators = patterns.map((field) => quotedName(field.column) + (field.kind === "list" ? "" : " gin_trgm_ops"))
+    const operators = patterns.map((field) => `${indexed(field)}${field.kind === "list" ? "" : " gin_trgm_ops"}`)
       .join(", ")
     return {
       sql: `create index on ${table} using gin (${operators})`,
       columns: patterns,
       method: "gin",
-      partial: false
+      partial: false,
+      expression: patterns.some((field) => field.member !== undefined)
     }
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
@@ -134,7 +156,8 @@ export const suggestIndex = (
     sql: `create index on ${table} (${columns.join(", ")})${rows}`,
     columns: [...taken],
     method: "btree",
-    partial: rows !== ""
+    partial: rows !== "",
+    expression: columns.some((text) => text.startsWith("("))
   }
 }
 
@@ -157,6 +180,7 @@ const invertedFields = (tree: FilterTree): Field[] => {
     case "not":
       return invertedFields(tree.item)
     case "contains":
+    case "same":
     case "similar":
     case "match":
     case "has":

@@ -124,12 +124,15 @@ export const checkOrder = (
   text: string
 ): Result.Result<readonly OrderKey[], Problem> => {
   const { restricted } = access
-  const { names, searched } = restricted
+  const { names, searched, vectors } = restricted
   const check = (asked: Array<Dependencies[number]>): Checked<readonly OrderKey[]> =>
     Result.map(
       text.trim() === ""
         ? Result.succeed([])
-        : readOrder(text, accesses === null ? { names, searched, caller: false } : scopeOf(accesses, access, asked)),
+        : readOrder(
+          text,
+          accesses === null ? { names, searched, vectors, caller: false } : scopeOf(accesses, access, asked)
+        ),
       (keys) => totalOrder(restricted.model, keys)
     )
   // Where no path leads, an order with one is refused: that must not be remembered for where it is not.

@@ -46,6 +46,7 @@ export const pageContext = (
     order.map(({ field, ways = [] }) => [
       field.kind,
       field.column,
+      ...field.member?.path ?? [],
       ...ways.flatMap(({ relation }) => [relation.name, relation.target])
     ]),
     ...argumentsName(args)

@@ -490,7 +490,13 @@ export const jsonFromCell = (shape: Shape, cell: Cell): string => cell === null 
 
 // --------------------------------------------------------------------------------------------------------------- comparison
 
-/** Orders two non-null cells of a field as PostgreSQL does: numbers by value, text by code point (C collation), false before true. */
+/** The place of a value in the declared order. What a column holds besides stands after all of them. */
+const rankOf = ({ values }: EnumShape, cell: string): number => {
+  const rank = values.indexOf(cell)
+  return rank === -1 ? values.length : rank
+}
+
+/** Orders two non-null cells of a field as PostgreSQL does: numbers by value, text by code point (C collation), false before true, ordered enums as declared. */
 export const compareCells = (shape: Shape, a: string, b: string): number => {
   switch (shape.kind) {
     case "integer":
@@ -504,8 +510,9 @@ export const compareCells = (shape: Shape, a: string, b: string): number => {
     case "boolean":
     case "uuid":
       return a < b ? -1 : a > b ? 1 : 0
-    case "text":
     case "enum":
+      return shape.ordered === true ? rankOf(shape, a) - rankOf(shape, b) : compareCodePoints(a, b)
+    case "text":
     case "currency":
     case "country":
     case "json":

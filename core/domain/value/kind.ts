@@ -29,6 +29,8 @@ export interface DecimalShape {
 export interface EnumShape {
   readonly kind: "enum"
   readonly values: readonly string[]
+  /** Declared `ordered()`: values compare and sort in this order. */
+  readonly ordered?: true
 }
 
 /** A kind that nothing bounds further. `float` is IEEE 754 double (wire: JSON number). */

@@ -33,6 +33,11 @@ interface TextEditorProps {
 const functions: readonly Completion[] = [
   { label: "in", detail: "(field, value, …)", apply: "in(", type: "function" },
   { label: "search", detail: "('text')", apply: "search('", type: "function" },
+  { label: "same", detail: "(field, 'text')", apply: "same(", type: "function" },
+  { label: "begins", detail: "(field, 'text')", apply: "begins(", type: "function" },
+  { label: "field", detail: "(field)", apply: "field(", type: "function" },
+  { label: "has", detail: "(relation, \"filter\")", apply: "has(", type: "function" },
+  { label: "count", detail: "(relation) >= 3", apply: "count(", type: "function" },
   { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
   { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
   { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
@@ -64,7 +69,7 @@ const completer =
         validFor: /^"?[^"\s()]*$/
       }
     }
-    const word = context.matchBefore(/[A-Za-z_]\w*$/)
+    const word = context.matchBefore(/[A-Za-z_][\w.]*$/)
     if (word === null && !context.explicit) return null
     return {
       from: word?.from ?? context.pos,
@@ -75,10 +80,22 @@ const completer =
           type: "property",
           boost: 1
         })),
+        ...resource.model.fields.flatMap(({ name, paths = [] }) =>
+          paths.filter(({ filterable }) => filterable).map(({ kind, path }) => ({
+            label: `${name}.${path}`,
+            detail: kind,
+            type: "property"
+          }))
+        ),
+        ...(resource.model.searchVectors ?? []).map((label) => ({
+          label,
+          detail: "search(…, 'text')",
+          type: "property"
+        })),
         ...functions,
         ...words
       ],
-      validFor: /^\w*$/
+      validFor: /^[\w.]*$/
     }
   }
 

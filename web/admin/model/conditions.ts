@@ -51,7 +51,7 @@ export interface Condition {
 
 /** The values of a field. Files are texts, and several are a list of them. */
 const shapeOf = (
-  { bits = 32, items, kind, max, precision, scale, values = [] }: Partial<MetaField> & Pick<MetaField, "kind">
+  { bits = 32, items, kind, max, ordered, precision, scale, values = [] }: Partial<MetaField> & Pick<MetaField, "kind">
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -61,7 +61,7 @@ const shapeOf = (
     case "decimal":
       return { kind, precision: precision ?? null, scale: scale ?? null }
     case "enum":
-      return { kind, values }
+      return { kind, values, ...(ordered === true ? { ordered } : {}) }
     case "file":
       return { kind: "text", max: max ?? null }
     case "files":
@@ -98,6 +98,20 @@ const fieldOf = (field: MetaField, index: number): Field => ({
   multiline: null,
   file: null
 })
+
+/** A search vector as the language of filters knows it. */
+const vectorOf = (name: string): Field =>
+  fieldOf({
+    name,
+    kind: "text",
+    optional: true,
+    readOnly: true,
+    writable: { create: false, update: false },
+    filterable: false,
+    sortable: false,
+    searched: false,
+    sensitive: false
+  }, -1)
 
 const scopes = new WeakMap<Resource, FilterScope>()
 
@@ -136,10 +150,20 @@ export const scopeOf = (resource: Resource): FilterScope => {
     for (const [index, each] of resource.model.fields.entries()) {
       const field = fieldOf(each, index)
       names.set(field.name, field)
+      for (const path of each.paths ?? []) {
+        const member: Field = {
+          ...fieldOf({ ...each, ...path, name: `${each.name}.${path.path}`, searched: false, optional: true }, -1),
+          member: { of: field, path: path.path.split("."), storage: "jsonb" }
+        }
+        names.set(member.name, member)
+      }
       if (field.searched) searched.push(field)
     }
     for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
-    scopes.set(resource, scope = { names, searched, caller: false, relations: relationsOf(resource) })
+    const vectors = new Map(
+      (resource.model.searchVectors ?? []).map((name): readonly [string, Field] => [name, vectorOf(name)])
+    )
+    scopes.set(resource, scope = { names, searched, vectors, caller: false, relations: relationsOf(resource) })
   }
   return scope
 }
@@ -188,6 +212,9 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
 
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
+  // What is inside of a field has no input of its own.
+  const inner = tree.op === "not" ? tree.item : tree.op === "or" ? tree.items[0]! : tree
+  if ("field" in inner && inner.field.member !== undefined) return null
   const equal = equalities(tree)
   if (equal !== null) {
     return { field: equal.field, is: equal.values.length === 1 ? "is" : "oneOf", values: equal.values }
@@ -331,6 +358,9 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
   if (field.relation !== undefined) return ["oneOf", "noneOf", ...presence]
   switch (field.kind) {
     case "enum":
+      return field.ordered === true
+        ? ["oneOf", "noneOf", "atLeast", "atMost", ...presence]
+        : ["oneOf", "noneOf", ...presence]
     case "boolean":
     case "currency":
     case "country":
