@@ -114,13 +114,12 @@ export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Prob
       similar
     ))
   }
-  const words = conditionsOf(filter, "words")
-  if (words.length > 0) {
+  if (conditionsOf(filter, "words").length > 0) {
     return Result.fail(refuse(
       "not-watchable",
       "Search vectors cannot be watched: only the database knows the forms of words.",
       "Look for a part of a text instead, such as name:part.",
-      words
+      [{}]
     ))
   }
   // Counted repetitions multiply what it takes to compile a pattern.
