@@ -191,6 +191,38 @@ describe("told", () => {
   })
 })
 
+describe("lists", () => {
+  const model = makeModel({
+    fields: [
+      { name: "id", kind: "integer" },
+      { name: "editors", kind: "list" },
+      { name: "days", kind: "list", of: { kind: "date" } }
+    ]
+  })
+  const read = (text: string): FilterTree =>
+    Result.getOrThrow(readFilter(text, { names: model.byName, searched: [], caller: true }))
+  const row = (editors: string, days: string): Row => ["7", JSON.stringify([editors]), JSON.stringify([days])]
+
+  it("of those who see a record tell each caller apart, whoever is asked about first", () => {
+    const rows = read("editors:caller.id")
+    const { told } = tellingOf({ model, before: null, after: row("bob", "2026-01-31") }, now)
+    const kindsFor = (id: string) => told({ access: { caller: { ...ann, id }, rows }, filter: always }).length
+    expect(["bob", "ann", "bob", "eve"].map(kindsFor)).toEqual([1, 0, 1, 0])
+    const tenants = read("editors:caller.tenant")
+    const kindsOf = (tenant: string) =>
+      told({ access: { caller: { ...ann, tenant }, rows: tenants }, filter: always }).length
+    expect(["1", "bob", "1"].map(kindsOf)).toEqual([0, 1, 0])
+  })
+
+  it("of days let go of what left as time went by", () => {
+    const following = { access: { caller: ann, rows: always }, filter: read("days:now()") }
+    const kinds = (before: Row, after: Row) =>
+      tellingOf({ model, before, after }, now).told(following).map(({ kind }) => kind)
+    expect(kinds(row("a", "2026-01-30"), row("b", "2026-01-30"))).toEqual(["left"])
+    expect(kinds(row("a", "2026-01-31"), row("b", "2026-01-31"))).toEqual(["changed"])
+  })
+})
+
 describe("through relations", () => {
   const target = makeModel({ name: "customers", fields: [{ name: "id", kind: "integer" }, { name: "country" }] })
   const model = makeModel({

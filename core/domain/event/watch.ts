@@ -139,6 +139,13 @@ export const isRelated = (filter: FilterTree): boolean => relatedOf(filter).leng
 
 const isNow = ({ of }: Operand): boolean => of === "now"
 
+/** All values that the conditions of a tree compare with. */
+const operandsOf = (tree: FilterTree): readonly Operand[] => [
+  ...conditionsOf(tree, "compare").map(({ value }) => value),
+  ...conditionsOf(tree, "in").flatMap(({ values }) => values),
+  ...conditionsOf(tree, "has").flatMap(({ values }) => values)
+]
+
 /** The tree with conditions on the present time replaced by what lets more through: `more`, or less under a negation. */
 const loosened = (tree: FilterTree, more: boolean): FilterTree => {
   switch (tree.op) {
@@ -151,6 +158,7 @@ const loosened = (tree: FilterTree, more: boolean): FilterTree => {
     case "compare":
       return isNow(tree.value) ? more ? always : never : tree
     case "in":
+    case "has":
       return tree.values.some(isNow) ? more ? always : never : tree
     default:
       return tree
@@ -161,9 +169,7 @@ const everTrees = new WeakMap<FilterTree, FilterTree>()
 
 /** What lets a row through that the filter let through at any time. Without conditions on the present time it is the filter itself. */
 const ever = (filter: FilterTree): FilterTree => {
-  const timed = conditionsOf(filter, "compare").some(({ value }) => isNow(value)) ||
-    conditionsOf(filter, "in").some(({ values }) => values.some(isNow))
-  if (!timed) return filter
+  if (!operandsOf(filter).some(isNow)) return filter
   let tree = everTrees.get(filter)
   if (tree === undefined) everTrees.set(filter, tree = loosened(filter, true))
   return tree
@@ -175,10 +181,7 @@ const askedOfCaller = new WeakMap<FilterTree, { readonly id: boolean; readonly t
 const askedOf = (rows: FilterTree): { readonly id: boolean; readonly tenant: boolean } => {
   let asked = askedOfCaller.get(rows)
   if (asked === undefined) {
-    const operands = [
-      ...conditionsOf(rows, "compare").map(({ value }) => value),
-      ...conditionsOf(rows, "in").flatMap(({ values }) => values)
-    ]
+    const operands = operandsOf(rows)
     const asks = (value: "id" | "tenant"): boolean =>
       operands.some((operand) => operand.of === "caller" && operand.value === value)
     askedOfCaller.set(rows, asked = { id: asks("id"), tenant: asks("tenant") })
