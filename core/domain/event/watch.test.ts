@@ -4,8 +4,8 @@ import { tree } from "../../../test/generators/filter.ts"
 import { row, table } from "../../../test/generators/model.ts"
 import { property } from "../../../test/generators/property.ts"
 import type { Random } from "../../../test/generators/random.ts"
-import { filterScope } from "../../../test/support/filter.ts"
-import { makeModel } from "../../../test/support/model.ts"
+import { filterField, filterScope } from "../../../test/support/filter.ts"
+import { makeField, makeModel } from "../../../test/support/model.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import { readFilter } from "../filter/read.ts"
 import { allOf, always, type FilterTree } from "../filter/tree.ts"
@@ -353,9 +353,24 @@ describe("checkWatched", () => {
     ["name:a", 10],
     ["name = a*", 10],
     ["search(x)", 20],
-    ["regex(name, 'a')", 10]
+    ["regex(name, 'a')", 10],
+    ["tags:a", 10],
+    ["length(tags) > 2", 10],
+    [`in(tags, ${Array.from({ length: 25 }, (_, i) => `a${i}`).join(", ")})`, 12]
   ])("weighs %s: %i", (text, weight) => {
     expect(weightOf(text === "" ? always : parsed(text))).toBe(weight)
+  })
+
+  it("weighs a path into JSON as a look into its text", () => {
+    const extra = filterField("extra")
+    const path = makeField({ name: "extra.a", kind: "decimal", member: { of: extra, path: ["a"], storage: "json" } })
+    const value = { of: "literal", text: "1" } as const
+    expect([
+      weightOf({ op: "compare", field: path, is: "=", value }),
+      weightOf({ op: "in", field: path, values: Array(25).fill(value) }),
+      weightOf({ op: "null", field: path }),
+      weightOf({ op: "pair", field: filterField("total"), is: "=", other: path })
+    ]).toEqual([10, 12, 10, 10])
   })
 
   it("refuses what weighs too much", () => {

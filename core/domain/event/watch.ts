@@ -19,7 +19,7 @@ import {
   type Operand,
   relatedOf
 } from "../filter/tree.ts"
-import type { Model } from "../model/model.ts"
+import type { Field, Model } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError, Span } from "../problem.ts"
 import { writeKey } from "../read/key.ts"
@@ -51,6 +51,9 @@ const relatedWeight = 40
 /** Values of `in` that weigh as much as one condition. */
 const valuesOfOne = 10
 
+/** What looking up a value costs. What a path finds in JSON is looked for in its text. */
+const weightOfField = ({ member }: Field): number => member === undefined ? 1 : scanWeight
+
 /** What judging a filter once costs: its conditions, those that read through texts several times. */
 export const weightOf = (tree: FilterTree): number => {
   switch (tree.op) {
@@ -63,21 +66,27 @@ export const weightOf = (tree: FilterTree): number => {
     case "not":
       return weightOf(tree.item)
     case "in":
-      return Math.ceil(tree.values.length / valuesOfOne)
+      return weightOfField(tree.field) - 1 + Math.ceil(tree.values.length / valuesOfOne)
+    case "has":
+      return scanWeight - 1 + Math.ceil(tree.values.length / valuesOfOne)
+    case "compare":
+    case "null":
+      return weightOfField(tree.field)
+    case "pair":
+      return Math.max(weightOfField(tree.field), weightOfField(tree.other))
     case "search":
       return scanWeight * tree.fields.length
     case "match":
     case "contains":
     case "same":
     case "regex":
-    case "has":
+    case "similar":
+    case "words":
     case "length":
       return scanWeight
     case "some":
     case "count":
       return relatedWeight
-    default:
-      return 1
   }
 }
 
