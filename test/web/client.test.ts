@@ -183,6 +183,25 @@ describe("writes", () => {
     })
   })
 
+  it("sends no write twice whose key the service does not take", async () => {
+    const sent: (string | null)[] = []
+    const { update } = createClient({
+      baseUrl: "http://service.test",
+      token: tokenOf(admin),
+      fetch: (_, { headers }) => {
+        sent.push(new Headers(headers).get("idempotency-key"))
+        return Promise.reject(new TypeError("The connection broke."))
+      }
+    }).resource("products")
+    const once = { etag: "*", idempotencyKey: "k" }
+    await expect(update("1", { stock: { increment: 1 } }, once)).rejects.toThrow()
+    await expect(update("A-1", { stock: { increment: 1 } }, { ...once, match: "sku" })).rejects.toThrow()
+    expect(sent).toEqual([null, null])
+    await expect(update("A-1", { stock: 1 }, { ...once, match: "sku", allowMissing: true })).rejects.toThrow()
+    expect(sent.length).toBeGreaterThan(3)
+    expect(new Set(sent.slice(2))).toEqual(new Set(["k"]))
+  })
+
   it("changes and deletes what passes a filter, as many as are expected", async () => {
     const orders = client.resource("orders")
     for (const note of ["a", "b"]) {

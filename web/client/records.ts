@@ -472,8 +472,12 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     get: async (key, query = {}, options) => await one(key, query, options) as never,
     getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
     create: async (json, options) => write("POST", path, options, { json }),
-    update: async (key, json, { allowMissing, match, ...options }) =>
-      write("PATCH", record(key), options, { json, query: { allow_missing: allowMissing, match } }),
+    update: async (key, json, { allowMissing, idempotencyKey, match, ...options }) =>
+      // Without `allowMissing` the service takes no key, and a repeated increment would count twice.
+      write("PATCH", record(key), allowMissing === true ? { ...options, idempotencyKey } : options, {
+        json,
+        query: { allow_missing: allowMissing, match }
+      }),
     delete: async (key, options) => {
       await write("DELETE", record(key), options)
     },
