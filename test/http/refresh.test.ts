@@ -4,10 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
 import { refreshesSchema } from "../../adapters/postgres/refreshes.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
-import { type Admin, createAdmin } from "../../composition/create-admin.ts"
+import { type Admin, compileOrThrow, createAdmin } from "../../composition/create-admin.ts"
+import { makeService } from "../../composition/edge.ts"
 import { refreshMigrations } from "../../composition/migrations.ts"
 import { refreshJobs } from "../../core/app/refresh/refresh.ts"
 import { compileModels } from "../../core/domain/compile/compile.ts"
@@ -17,6 +19,7 @@ import { defineResource } from "../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../core/domain/declare/roles.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { FakeQueue } from "../fakes/queue.ts"
+import { makeFakeRecords } from "../fakes/records.ts"
 import { testAuthenticator, type TestCaller, testSecret, tokenOf } from "../support/composed.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 
@@ -207,4 +210,44 @@ it("a schedule enqueues the same job as a request, and an unknown view is no ret
     await expect(Promise.resolve().then(() => jobs[0]!.run(payload, context))).rejects.toThrow("no materialized view")
   }
   expect(refreshMigrations({ models }).map(({ name }) => name)).toEqual(["refreshes"])
+})
+
+it("of one view are one, whichever of its resources asks", async () => {
+  const over = (name: string) =>
+    defineResource(name, { table: "shop.totals", materialized: { schedule: "0 3 * * *" }, primaryKey: "id", fields })
+  const { models } = Result.getOrThrow(compileModels(defineConfig({ resources: [over("ours"), over("theirs")] })))
+  const queue = new FakeQueue()
+  const records = { refresh: () => Promise.resolve() }
+  const [, ...scheduled] = refreshJobs({ models, queue: queue.service, records, wake: () => {} })
+  for (const { run } of scheduled) await run(null, { db: {}, signal: new AbortController().signal } as never)
+  const waiting = await Effect.runPromise(queue.service.pending({ name: null, state: null, after: null, limit: 10 }))
+  expect([scheduled.length, waiting.length]).toEqual([2, 1])
+})
+
+it("a refresh between two reads of a list never makes its rows younger than they are", async () => {
+  const fake = makeFakeRecords()
+  const compiled = compileOrThrow(config)
+  fake.seed(compiled.models.get("totals")!, [["1", "1"]])
+  let at = "2026-01-01T00:00:00.000000Z"
+  const fetch = makeFetch(makeService({
+    compiled,
+    records: {
+      ...fake.service,
+      page: (plan) =>
+        Effect.tap(fake.service.page(plan), () =>
+          Effect.sync(() => {
+            at = "2026-01-02T00:00:00.000000Z"
+          })),
+      refreshed: () => Effect.sync(() => ({ at, failedAt: null }))
+    },
+    authenticator: testAuthenticator,
+    secret: testSecret,
+    publicUrl: "http://service.test"
+  }))
+  const read = async () => {
+    const headers = { authorization: `Bearer ${tokenOf(clerk)}` }
+    const response = await fetch(new Request("http://service.test/api/v1/totals", { headers }))
+    return (await response.json() as { readonly refreshed_at: string }).refreshed_at
+  }
+  expect([await read(), await read()].map((each) => each.slice(0, 10))).toEqual(["2026-01-01", "2026-01-02"])
 })

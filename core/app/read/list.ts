@@ -254,8 +254,9 @@ const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<Fo
         : otherwise(error)
   )
   if (access.model.materialized === undefined) return found
-  const refreshed = Effect.catch(core.records.refreshed(access.model), recordsProblem)
-  return Effect.flatMap(found, (page) => Effect.map(refreshed, (state) => ({ ...page, refreshed: state })))
+  // Before the rows: a refresh in between makes them newer than they are said to be, and never older.
+  const state = Effect.catch(core.records.refreshed(access.model), recordsProblem)
+  return Effect.flatMap(state, (refreshed) => Effect.map(found, (page) => ({ ...page, refreshed })))
 }
 
 /** The page that was found, with its tokens and numbers. */

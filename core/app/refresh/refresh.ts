@@ -10,6 +10,7 @@ import type { EnqueuePlan } from "../../domain/job/enqueue.ts"
 import { FatalJobError } from "../../domain/job/failure.ts"
 import { readSchedule } from "../../domain/job/schedule.ts"
 import type { Model, Models } from "../../domain/model/model.ts"
+import { tableName } from "../../domain/model/table.ts"
 import { accessDenied } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
@@ -28,14 +29,14 @@ const atOnce = 2
 /** Tries of a refresh: what failed is seen at once, and the next person, or the next time of a schedule, comes soon enough. */
 const mostTries = 1
 
-const planOf = (resource: string): EnqueuePlan => ({
+const planOf = (model: Model): EnqueuePlan => ({
   name: refreshJobName,
-  payload: JSON.stringify({ resource }),
+  payload: JSON.stringify({ resource: model.name }),
   runAt: null,
   delayMs: null,
   priority: 0,
-  key: resource,
-  // The key is kept until the job has ended.
+  // Several resources may be over one view. The key is kept until the job has ended.
+  key: tableName(model),
   mode: "running",
   group: null,
   ordered: false,
@@ -57,7 +58,7 @@ export const refresh = (
     if (parameter !== undefined) {
       return yield* Effect.fail(invalidParameter(parameter[0], "A refresh takes no parameters."))
     }
-    const [id] = yield* Effect.mapError(queue.enqueue([planOf(resource)]), queueProblem)
+    const [id] = yield* Effect.mapError(queue.enqueue([planOf(access.model)]), queueProblem)
     wake()
     return json(202, JSON.stringify({ job: id }))
   })
@@ -112,18 +113,19 @@ export const refreshJobs = (
       if (model === undefined) throw new FatalJobError("The payload names no materialized view.")
       await records.refresh(db, model, model.materialized.timeoutMs)
     }),
-    ...views.flatMap(({ materialized: { schedule }, name }) =>
-      schedule === null ? [] : [
+    ...views.flatMap((model) => {
+      const { schedule } = model.materialized
+      return schedule === null ? [] : [
         jobOf(
-          `${refreshJobName}/${name}`,
+          `${refreshJobName}/${model.name}`,
           jobDefaults.timeoutMs,
           async () => {
-            await Effect.runPromise(queue.enqueue([planOf(name)]))
+            await Effect.runPromise(queue.enqueue([planOf(model)]))
             wake()
           },
           Result.getOrThrow(readSchedule(schedule.pattern, schedule.timezone))
         )
       ]
-    )
+    })
   ]
 }
