@@ -98,7 +98,7 @@ export interface WriteOptions extends CallOptions {
 
 interface Once {
   /** With a key, a repeated call has no second effect, and the client retries if no answer arrives. `true` generates a key. */
-  readonly idempotencyKey?: string | true
+  readonly idempotencyKey?: string | true | undefined
 }
 
 export interface CreateOptions extends WriteOptions, Once {}

@@ -29,9 +29,9 @@ const orders = {
 }
 const customers = makeModel({ name: "customers", fields: [{ name: "id", kind: "integer" }, { name: "country" }] })
 const models = new Map<string, RuledModel>([["orders", orders], ["customers", customers]])
-const resolver = resolverOf(models, { roles: null, defaultAccess: "allow" })
 
-const setUp = () => {
+const setUp = (of: RuledModel = orders) => {
+  const resolver = resolverOf(new Map([...models, ["orders", of]]), { roles: null, defaultAccess: "allow" })
   const changes = makeFakeChanges(() => ({ handle: {} as never, end: () => {} }))
   const records = makeFakeRecords()
   records.seed(customers, [["1", "DE"], ["2", "FR"]])
@@ -47,7 +47,7 @@ const setUp = () => {
       Effect.gen(function*() {
         const { commit, write } = changes.begin()
         for (const [before, after] of pairs) {
-          if (after !== null) records.seed(orders, [[after["id"]!, after["status"]!, after["customer_id"] ?? null]])
+          if (after !== null) records.seed(of, [of.columns.map(({ column }) => after[column] ?? null)])
           const operation = before === null ? "insert" : after === null ? "delete" : "update"
           write({ relation: "orders", operation, before, after })
         }
@@ -179,6 +179,29 @@ describe("a slow reader", () => {
       const told = yield* next
       expect(told[0]).toBe("reset")
       expect(told.length).toBe(201)
+      watching.close()
+    }))
+})
+
+describe("a change that cannot be judged", () => {
+  const things = {
+    ...makeModel({ name: "orders", fields: [{ name: "id", kind: "integer" }, { name: "tags", kind: "list" }] }),
+    events: ["updated"]
+  }
+
+  it.effect("has who asks about it read again, and keeps nobody else from being told", () =>
+    Effect.gen(function*() {
+      const { open, watching, write } = setUp(things)
+      const next = yield* open("tags:a")
+      const plain = yield* open("id > 1")
+      // As it was captured when the column was no list.
+      yield* write([null, { id: "1", tags: "{a,b}" }], [null, { id: "2", tags: "[\"a\"]" }])
+      yield* TestClock.adjust(500)
+      expect(yield* next).toEqual(["reset", "entered 2"])
+      expect(yield* plain).toEqual(["entered 2"])
+      yield* write([null, { id: "3", tags: "[\"a\"]" }])
+      yield* TestClock.adjust(500)
+      expect(yield* next).toEqual(["entered 3"])
       watching.close()
     }))
 })

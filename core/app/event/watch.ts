@@ -134,9 +134,19 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     if (watcher.ended || BigInt(at) <= watcher.position) return 0
     watcher.position = BigInt(at)
     const news = newsOf(watcher.access.model, at, stored, now)
-    const told = news?.told(watcher, passing) ?? []
+    const told = judged(watcher, () => news?.told(watcher, passing)) ?? []
     if (told.length > 0) say(watcher, news!.textOf(told))
     return (1 + watcher.weight) * (1 + (news?.size ?? 0) / turnChars)
+  }
+
+  /** A row that was captured when its columns were declared otherwise may not be readable now. Who follows by it reads again, and nobody else is kept waiting. */
+  const judged = <A>(watcher: Watcher, judge: () => A): A | null => {
+    try {
+      return judge()
+    } catch {
+      say(watcher, resetText)
+      return null
+    }
   }
 
   /** Tells of some changes. What weighs much is judged in turns, between which others have theirs. */
@@ -206,7 +216,8 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     const batches = group.map((watcher) => ({ watcher, found: watcher.waiting!.slice(0, mostAsked) }))
     for (const { found, watcher } of batches) {
       for (const { change, position: at } of found) {
-        const key = newsOf(watcher.access.model, at, change, now)?.asks(watcher) ?? null
+        const news = newsOf(watcher.access.model, at, change, now)
+        const key = judged(watcher, () => news?.asks(watcher)) ?? null
         if (key !== null) keys.set(writeKey(key), key)
       }
     }
