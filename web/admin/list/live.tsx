@@ -235,9 +235,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
       if (event.of === "missed") missed = true
       else {
         const { exact, key, kind, operation } = event
-        const net = netOf(pending.get(key), { kind: exact ? kind : null, operation })
-        if (net === null) pending.delete(key)
-        else pending.set(key, net)
+        pending.set(key, netOf(pending.get(key), { kind: exact ? kind : null, operation }))
       }
       soon()
     })

@@ -10,10 +10,12 @@ export interface Pending {
   readonly operation: Change["operation"]
 }
 
-/** One more change after those before. Null: it is as if nothing had happened. */
-export const netOf = (before: Pending | undefined, now: Pending): Pending | null => {
+/**
+ * One more change after those before. What entered and left counts as left: a record that was told as entered may be on the screen already, where a related
+ * record decides.
+ */
+export const netOf = (before: Pending | undefined, now: Pending): Pending => {
   const { kind, operation } = now
-  if (before === undefined || kind === null || before.kind === null) return now
-  if (before.kind === "entered") return kind === "left" ? null : { kind: "entered", operation }
-  return kind === "left" ? now : { kind: "changed", operation }
+  if (before === undefined || kind === null || before.kind === null || kind === "left") return now
+  return { kind: before.kind === "entered" ? "entered" : "changed", operation }
 }
