@@ -8,7 +8,8 @@ import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
-import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
+import { fitsMoney } from "../../core/domain/value/exact.ts"
+import { identifier, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
 /** A column of the table that `alias` names. */
 export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
@@ -36,6 +37,11 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return comparison(tree.field, tree.is, tree.value, alias, writer)
     case "in":
       return membership(tree.field, tree.values, alias, writer)
+    case "overlaps":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} && ${
+        writer.add({ of: "operand", operand: tree.value, field: tree.field })
+      }`
     case "match":
       writer.stable = false
       return `${textOf(alias, tree.field)} like ${writer.constant(tree.parts.map(escaped).join("%"))}`
@@ -143,7 +149,10 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
-  const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
+  const given = writer.add({ of: "operand", operand: value, field })
+  // What is no amount of money would be rounded to one.
+  if (isBeyondMoney(field, value)) return `${column}::numeric ${is} ${given}::numeric`
+  const plain = `${column} ${is} ${valueSql(field, given)}`
   if (!isPadded(field, value)) return plain
   // Equality stays plain, so that indexes serve it. No text of a char(n) column ends in a blank.
   return is === "="
@@ -152,6 +161,9 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
       writer.add({ of: "operand", operand: value, field })
     } end)`
 }
+
+const isBeyondMoney = (field: Field, value: Operand): boolean =>
+  field.kind === "money" && (value.of !== "literal" || !fitsMoney(field, value.text))
 
 const isPadded = (field: Field, value: Operand): boolean =>
   field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
@@ -170,7 +182,11 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   const inline = values.map((value) => constantOf(field, value))
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
-  const any = (operands: readonly Operand[]) => `any(${writer.add({ of: "operands", operands, field })})`
+  const any = (operands: readonly Operand[]) =>
+    `any(${valuesSql(field, writer.add({ of: "operands", operands, field }))})`
+  if (values.some((value) => isBeyondMoney(field, value))) {
+    return `${column}::numeric = any(${writer.add({ of: "operands", operands: values, field })}::numeric[])`
+  }
   const padded = values.filter((value) => isPadded(field, value))
   if (padded.length === 0) return `${column} = ${any(values)}`
   const rest = values.filter((value) => !isPadded(field, value))

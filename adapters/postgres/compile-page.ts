@@ -7,23 +7,24 @@ import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
+import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
-import { type Statement, tableOf, Writer } from "./sql.ts"
+import { cellSql, type Statement, tableOf, valueSql, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
-export const textColumn = (alias: string, field: Field): string =>
-  field.kind === "list" ? `to_json(${columnOf(alias, field)})::text` : `${columnOf(alias, field)}::text`
+export const textColumn = (alias: string, field: Field): string => cellSql(field, columnOf(alias, field))
 
 /** What `hashedText` writes of a field, as arguments of `concat`, to which null is an empty text. */
 const hashedCell = (field: Field): string => {
   const text = textColumn("t", field)
   return isFreeText(field)
     ? `octet_length(${text}), ':', ${text}`
-    : `${field.kind === "timestamp" ? `replace(replace(${text}, ' ', ''), '+00', '')` : text}, chr(${
-      cellEnd.charCodeAt(0)
-    })`
+    : `${
+      !hasTimes(field)
+        ? text
+        : `replace(replace(${field.kind === "range" ? `replace(${text}, '"', '')` : text}, ' ', ''), '+00', '')`
+    }, chr(${cellEnd.charCodeAt(0)})`
 }
 
 /** Fields of one `concat`: a function takes at most 100 arguments. */
@@ -60,7 +61,9 @@ type Branch = readonly string[]
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
   const columns = order.map(({ field }) => columnOf("t", field))
-  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.given(index))
+  const places = order.map((_, index) =>
+    nulls[index] === true ? "null" : valueSql(order[index]!.field, writer.given(index))
+  )
   const equal = order.map((_, index) =>
     nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
   )

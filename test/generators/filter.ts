@@ -3,8 +3,9 @@
 import * as Result from "effect/Result"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { cellFromText } from "../../core/domain/value/cell.ts"
+import { elementOf, rangeAround } from "../../core/domain/value/exact.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
 import type { Random } from "./random.ts"
 import { cell, text } from "./value.ts"
@@ -26,6 +27,7 @@ export interface TreeOptions {
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
+const orderedExact = ["time", "interval", "inet", "cidr", "macaddr", "money", "range"]
 const units = [1n, 60n, 3600n, 86_400n, 604_800n]
 const patterns = ["^a", "b$", "a.b", "[aB]+", "\\d", "(a|é)", "a\\.b", "\\\\", "'", "\"", "\\*", "^$"]
 const atoms = [".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?"]
@@ -86,12 +88,14 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const field = random.pick(fields.filter((each) => each.filterable))
   const texts = fields.filter((each) => params === undefined ? each.searched : each.kind === "text")
   const isNull = (): FilterTree => ({ op: "null", field })
-  if (field.kind === "json") return isNull()
+  if (field.kind === "json" || field.kind === "native") return isNull()
   if (params !== undefined && random.chance(50)) return { op: random.pick(["true", "false"]) }
   const compare = (): FilterTree => ({
     op: "compare",
     field,
-    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
+    is: ordered.includes(field.kind) || orderedExact.includes(field.kind)
+      ? random.pick(["=", "<", "<=", ">", ">="] as const)
+      : "=",
     value: operand(random, field, options)
   })
   const inList = (): FilterTree => ({
@@ -115,6 +119,22 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     field,
     text: random.chance(2) ? ownText(random, field, options.rows ?? []) || "note" : fragment(random, field, options, 1)
   })
+  const overlapping = (range: FieldOf<"range">): FilterTree => {
+    const inside: Field = { ...range, ...elementOf(range) }
+    const value = (): Operand => operand(random, range, options)
+    const around = (): Operand => ({ of: "literal", text: rangeAround(range, cell(random, inside)) })
+    return {
+      op: "overlaps",
+      field: range,
+      value: random.one(
+        value,
+        around,
+        ...range.of === "date" || range.of === "timestamp"
+          ? [(): Operand => ({ of: "now", offset: BigInt(random.below(100)) * 86_400_000_000n })]
+          : []
+      )
+    }
+  }
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,
@@ -124,6 +144,7 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     compare,
     ...field.kind === "boolean" && params === undefined ? [] : [inList, inList],
     ...texts.length === 0 ? [] : [searched],
+    ...field.kind === "range" ? [() => overlapping(field), () => overlapping(field)] : [],
     ...field.kind === "text" ? [contains, contains, match, match, regex, regex, ...similar ? [alike, alike] : []] : []
   )
 }

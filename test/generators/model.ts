@@ -34,7 +34,21 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
   [{ name: "uid", kind: "uuid" }, "uuid"],
   [{ name: "cur", kind: "currency" }, "char(3)"],
   [{ name: "cty", kind: "country" }, "varchar(2)"],
-  [{ name: "js", kind: "json" }, "jsonb"]
+  [{ name: "js", kind: "json" }, "jsonb"],
+  [{ name: "tm", kind: "time" }, "time"],
+  [{ name: "iv", kind: "interval" }, "interval"],
+  [{ name: "ip", kind: "inet" }, "inet"],
+  [{ name: "nw", kind: "cidr" }, "cidr"],
+  [{ name: "mac", kind: "macaddr" }, "macaddr"],
+  [{ name: "by", kind: "bytes" }, "bytea"],
+  [{ name: "mon", kind: "money" }, "money"],
+  [{ name: "ri", kind: "range", type: "integer" }, "int4range"],
+  [{ name: "rb", kind: "range", type: "bigint" }, "int8range"],
+  [{ name: "rn", kind: "range", type: "decimal" }, "numrange"],
+  [{ name: "rd", kind: "range", type: "date" }, "daterange"],
+  [{ name: "rts", kind: "range", type: "timestamp" }, "tsrange"],
+  [{ name: "rtz", kind: "range", type: "timestamp" }, "tstzrange"],
+  [{ name: "pt", kind: "native", type: "point" }, "point"]
 ]
 
 /** A table: `parts`, `definitions` and `rows` are by the fields of the model, the key `id` first. */

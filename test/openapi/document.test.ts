@@ -125,6 +125,15 @@ const cells: { readonly [kind in Field["kind"]]: string } = {
   json: "[1,{\"a\":null}]",
   currency: "NOK",
   country: "DE",
+  time: "09:30:00.5",
+  interval: "P1Y2M-3DT4H",
+  inet: "2001:db8::1/64",
+  cidr: "10.0.0.0/8",
+  macaddr: "08:00:2b:01:02:03",
+  bytes: "aGVsbG8=",
+  money: "-12.50",
+  range: "[1,10)",
+  native: "(1,2)",
   list: "[\"a\"]"
 }
 

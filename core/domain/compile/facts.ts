@@ -7,7 +7,8 @@
 import { didYouMean, type Refusal } from "../declare/refusal.ts"
 import type { Field, Model, Models } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
-import type { Kind } from "../value/kind.ts"
+import type { Kind, RangeElement } from "../value/kind.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
 import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
 import { checkedValues } from "./constraint.ts"
@@ -15,6 +16,15 @@ import { checkedValues } from "./constraint.ts"
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
+
+/** The range types of PostgreSQL by what they go over, the one to make a column with first. */
+const rangeTypes: { readonly [of in RangeElement]: readonly string[] } = {
+  integer: ["int4range"],
+  bigint: ["int8range"],
+  decimal: ["numrange"],
+  date: ["daterange"],
+  timestamp: ["tstzrange", "tsrange"]
+}
 
 /** The types whose values a kind stands for (integers: by width). */
 const basesOf = (field: Field): readonly string[] => {
@@ -42,6 +52,19 @@ const basesOf = (field: Field): readonly string[] => {
       return ["jsonb", "json"]
     case "list":
       return ["_text", "_varchar"]
+    case "bytes":
+      return ["bytea"]
+    case "range":
+      return rangeTypes[field.of]
+    case "native":
+      return [field.type]
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
+      return [field.kind]
   }
 }
 
@@ -66,9 +89,21 @@ const sqlTypeOf = (field: Field): string => {
       return "jsonb"
     case "list":
       return "text[]"
+    case "bytes":
+      return "bytea"
+    case "range":
+      return rangeTypes[field.of][0]!
+    case "native":
+      return field.type
     case "boolean":
     case "date":
     case "uuid":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
       return field.kind
   }
 }
@@ -76,6 +111,9 @@ const sqlTypeOf = (field: Field): string => {
 /** A declaration of an enum. */
 export const enumText = (values: readonly string[]): string =>
   `f.enum([${values.map((value) => JSON.stringify(value)).join(", ")}])`
+
+/** A declaration of a field that shows a type's own text. */
+export const nativeText = (type: string): string => `f.native("${type}")${isWritableNative(type) ? "" : ".readOnly()"}`
 
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
@@ -95,16 +133,42 @@ export const declarationOf = (column: ColumnFacts): string | null => {
     float8: "f.float()",
     uuid: "f.uuid()",
     json: "f.json()",
-    jsonb: "f.json()"
+    jsonb: "f.json()",
+    time: "f.time()",
+    interval: "f.interval()",
+    inet: "f.inet()",
+    cidr: "f.cidr()",
+    macaddr: "f.macaddr()",
+    bytea: "f.bytes()",
+    money: column.scale === null || column.scale === 2 ? "f.money()" : `f.money({ scale: ${column.scale} })`,
+    ...Object.fromEntries(
+      Object.entries(rangeTypes).flatMap(([of, types]) => types.map((type) => [type, `f.range("${of}")`]))
+    )
   }
   if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
-  return Object.hasOwn(known, column.base) ? known[column.base]! : null
+  return Object.hasOwn(known, column.base)
+    ? known[column.base]!
+    : isNative(column.base)
+    ? nativeText(column.base)
+    : null
 }
 
 const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
 
 const article = (kind: Kind): string =>
-  kind === "list" ? "a list of texts" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+  kind === "list"
+    ? "a list of texts"
+    : kind === "bytes"
+    ? "of bytes"
+    : kind === "native"
+    ? "of another type"
+    : kind === "money"
+    ? "an amount of money"
+    : kind === "cidr"
+    ? "a network"
+    : kind === "integer" || kind === "enum" || kind === "interval" || kind === "inet"
+    ? `an ${kind}`
+    : `a ${kind}`
 
 const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
@@ -161,6 +225,12 @@ const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): 
         : `Write ${declaration}, or change the column to ${sqlTypeOf(field)}.`
     )
     return
+  }
+  if (field.kind === "money" && column.scale !== null && column.scale !== field.scale) {
+    say(
+      `The database gives amounts of money ${column.scale} digits after the point (lc_monetary), and the field ${field.scale}.`,
+      `Write ${declarationOf(column)}.`
+    )
   }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
     const whole = column.precision - column.scale

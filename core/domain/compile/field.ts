@@ -7,7 +7,10 @@ import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
-import type { ScalarKind, Shape } from "../value/kind.ts"
+import { mostBytes, usualBytes } from "../value/binary.ts"
+import type { RangeElement, ScalarKind, Shape } from "../value/kind.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
+import { canBeKey, hasOrder } from "../value/traits.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
@@ -30,6 +33,15 @@ const kinds: readonly FieldSpec["kind"][] = [
   "json",
   "currency",
   "country",
+  "time",
+  "interval",
+  "inet",
+  "cidr",
+  "macaddr",
+  "bytes",
+  "money",
+  "range",
+  "native",
   "relation",
   "file",
   "files"
@@ -64,6 +76,14 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
         `Write a whole number from 1 to ${mostFiles}, such as max(${defaultFiles}).`
       )
     }
+  } else if (spec["max"] !== null && kind === "bytes") {
+    if (isCount(spec["max"], 1, mostBytes)) max = spec["max"]
+    else {
+      say(
+        `max is ${shown(spec["max"])}, which is not a number of bytes.`,
+        `Write a whole number from 1 to ${mostBytes}, such as f.bytes({ max: ${usualBytes} }).`
+      )
+    }
   } else if (spec["max"] !== null) {
     if (kind !== "text") say(`max() is for texts, not for ${kind}.`, "Remove max().")
     else if (isCount(spec["max"], 1, 1_000_000_000)) max = spec["max"]
@@ -90,7 +110,40 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
       scale = spec["scale"]
     }
   }
+  if (kind === "money" && spec["scale"] !== null) {
+    if (isCount(spec["scale"], 0, 10)) scale = spec["scale"]
+    else say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 10.`, "Write f.money({ scale: 2 }).")
+  }
   return { bits, max, precision, scale }
+}
+
+const rangeElements: readonly RangeElement[] = ["integer", "bigint", "decimal", "date", "timestamp"]
+
+const isRangeElement = (value: unknown): value is RangeElement => rangeElements.some((each) => each === value)
+
+/** The ends of a range, or the type of a native field. */
+const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
+  const type = spec["type"]
+  if (kind === "range") {
+    if (isRangeElement(type)) return type
+    say(`There are no ranges of ${shown(type)}.`, didYouMean(type, rangeElements))
+  } else if (kind === "native") {
+    if (!isIdentifier(type)) {
+      say(
+        `native(${shown(type)}) is not a type's name.`,
+        "Write the type's name in PostgreSQL, such as f.native(\"point\")."
+      )
+    } else {
+      if (spec["readOnly"] !== true && !isWritableNative(type)) {
+        say(
+          `Values of the type ${type} cannot be written.`,
+          isNative(type) ? "Add readOnly()." : "Add readOnly(), or declare the field with a kind of its own."
+        )
+      }
+      return type
+    }
+  }
+  return null
 }
 
 const enumValues = (values: unknown, say: Say): readonly string[] => {
@@ -112,6 +165,8 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
 const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+
+const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
 
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
@@ -161,9 +216,10 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+  else if (sortable && !hasOrder(kind)) say(`Values of kind ${kind} have no order.`, "Remove sortable().")
 
   const unique = flag("unique")
-  if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
+  if (unique && isNameless(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
   if (unique && flag("optional")) {
     say("The field is optional, and nulls are never equal: it names no record.", "Remove unique() or optional().")
   }
@@ -222,15 +278,16 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     kind,
     ...size(spec, kind, say),
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    type: typeOf(spec, kind, say),
     target,
     as,
     inverse,
     optional: flag("optional"),
     readOnly: flag("readOnly"),
     filterable: flag("filterable"),
-    sortable: sortable && kind !== "json",
+    sortable: sortable && hasOrder(kind),
     searched: searched && kind === "text",
-    unique: unique && !neverUnique.has(kind) && !flag("optional"),
+    unique: unique && !isNameless(kind) && !flag("optional"),
     sensitive: flag("sensitive"),
     alias,
     column,
@@ -248,7 +305,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
   kind: ScalarKind | "file" | "files",
-  { bits, max, precision, scale, values }: FieldSpec
+  { bits, max, precision, scale, type, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -263,6 +320,14 @@ export const shapeOf = (
       return { kind, precision, scale }
     case "enum":
       return { kind, values: values ?? [] }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      return { kind, of: isRangeElement(type) ? type : "integer" }
+    case "native":
+      return { kind, type: type ?? "text" }
     default:
       return { kind }
   }

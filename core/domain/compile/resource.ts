@@ -16,6 +16,7 @@ import { changedColumn } from "../model/model.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
+import { canBeKey } from "../value/traits.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
 import { compileEvents } from "./event.ts"
 import {
@@ -296,7 +297,7 @@ const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
   for (const field of draft.key) {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
-    if (kind === "json" || kind === "float") {
+    if (kind !== undefined && !canBeKey(kind)) {
       say(
         field,
         `A field of the primary key cannot be of kind ${kind}: its values have no exact text.`,

@@ -30,6 +30,15 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
   currency: equality,
   country: equality,
   uuid: equality,
+  time: ordered,
+  interval: ordered,
+  inet: ordered,
+  cidr: ordered,
+  macaddr: ordered,
+  money: ordered,
+  range: ordered,
+  bytes: equality,
+  native: [],
   json: [],
   list: []
 }

@@ -6,7 +6,9 @@
 import * as Result from "effect/Result"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
+import { elementOf, rangeAround } from "../value/exact.ts"
 import type { Kind } from "../value/kind.ts"
+import { hasEquality } from "../value/traits.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, operandOf, soughtOf } from "./literal.ts"
 import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
@@ -75,6 +77,28 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
 }
 
 const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
+
+const containsUsage = "contains(field, value) with a field of ranges"
+const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
+
+/** A condition on a range and another range, or on a value of the kind that the range goes over. */
+const rangeTree = (
+  checking: Checking,
+  [name, value]: readonly Value[],
+  call: Call,
+  of: "value" | "range"
+): FilterTree | null => {
+  const usage = of === "value" ? containsUsage : overlapsUsage
+  const place = fieldOfKind(checking, name!, call, (kind) => kind === "range", usage)
+  if (place === null || place.field.kind !== "range") return null
+  const { field, span, ways } = place
+  const operand = operandOf(checking, of === "value" ? { ...field, ...elementOf(field) } : field, value!, place.name)
+  if (operand === null) return null
+  const single = of === "value" && operand.of === "literal"
+    ? { ...operand, text: rangeAround(field, operand.text) }
+    : operand
+  return through(ways, { op: "overlaps", field, value: single }, span)
+}
 
 const isText = (kind: Kind): boolean => kind === "text"
 
@@ -204,7 +228,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 2,
     most: Infinity,
     check: (checking, args, call) => {
-      const place = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json", inUsage)
+      const place = fieldOfKind(checking, args[0]!, call, hasEquality, inUsage)
       if (place === null) return null
       const { field, name, span, ways } = place
       const values: Operand[] = []
@@ -278,6 +302,18 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
       const place = value.of === "word" ? placeOf(checking, value) : fieldArgument(checking, value, "isNull(due_on)")
       return place === null ? null : not(presentAt(place))
     }
+  },
+  contains: {
+    usage: containsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "value")
+  },
+  overlaps: {
+    usage: overlapsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "range")
   },
   has: {
     usage: hasUsage,

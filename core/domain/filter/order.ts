@@ -5,6 +5,7 @@
 
 import * as Result from "effect/Result"
 import type { Field, SortKey } from "../model/model.ts"
+import { hasOrder } from "../value/traits.ts"
 import type { Token } from "./lex.ts"
 import { scan } from "./lex.ts"
 import { textProblem } from "./parse.ts"
@@ -17,7 +18,7 @@ const maxKeys = 20
 
 const example = "Write names separated by commas, such as created_at desc, id."
 
-const maySort = (field: Field): boolean => field.sortable && field.kind !== "json"
+const maySort = (field: Field): boolean => field.sortable && hasOrder(field.kind)
 
 interface WrittenKey {
   readonly name: Token

@@ -22,7 +22,13 @@ const maxShiftSeconds = 1_000n * 31_557_600n
 /** The names that a following parenthesis makes a call even across white space. */
 const spacedNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
 /** All functions. The further ones are words of everyday texts: only a parenthesis right behind makes them a call. */
-export const functionNames = [...spacedNames, "has", "count"] as const
+export const functionNames = [
+  ...spacedNames,
+  "has",
+  "count",
+  "contains",
+  "overlaps"
+] as const
 export type FunctionName = (typeof functionNames)[number]
 
 /** Unquoted text as written, escapes included. */

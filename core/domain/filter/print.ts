@@ -57,7 +57,15 @@ const negated = (item: FilterTree, at: string): string => {
 }
 
 /** What a path with a condition says by itself. Everything else about related records stands in `has(…)`. */
-const asPath: ReadonlySet<FilterTree["op"]> = new Set(["compare", "in", "match", "contains", "similar", "regex"])
+const asPath: ReadonlySet<FilterTree["op"]> = new Set([
+  "compare",
+  "in",
+  "match",
+  "contains",
+  "similar",
+  "regex",
+  "overlaps"
+])
 
 /** The end of a chain of relations: the names that lead there, the tree there, and whether a path says it. */
 const endOf = (tree: Related): { readonly at: string; readonly tree: FilterTree; readonly path: boolean } => {
@@ -110,6 +118,10 @@ const printAt = (tree: FilterTree, at: string): string => {
       return `in(${[at + tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
     case "null":
       return `isNull(${tree.field.name})`
+    case "overlaps":
+      return `${tree.value.of === "now" ? "contains" : "overlaps"}(${at}${tree.field.name}, ${
+        operandText(tree.field, tree.value)
+      })`
     case "match":
       return `${at}${tree.field.name} = ${matchText(tree.parts)}`
     case "contains":

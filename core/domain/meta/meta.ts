@@ -13,7 +13,7 @@ import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, ScalarKind } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -61,15 +61,19 @@ export interface MetaField {
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
-  /** Texts: most characters. */
+  /** Texts: most characters. Bytes: most bytes. */
   readonly max?: number
   /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
   readonly multiline?: boolean
-  /** Decimals. */
+  /** Decimals; of money only the scale. */
   readonly precision?: number
   readonly scale?: number
   /** Enums. */
   readonly values?: readonly string[]
+  /** Ranges: what they go over. */
+  readonly of?: RangeElement
+  /** Native values: the type in PostgreSQL. */
+  readonly type?: string
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -169,6 +173,14 @@ const boundsOf = (field: Field): Partial<MetaField> => {
       }
     case "enum":
       return { values: field.values }
+    case "bytes":
+      return { max: field.max }
+    case "money":
+      return { scale: field.scale }
+    case "range":
+      return { of: field.of }
+    case "native":
+      return { type: field.type }
     default:
       return {}
   }

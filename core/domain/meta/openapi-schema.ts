@@ -5,6 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
+import { rangeExample } from "../value/exact.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
@@ -109,6 +110,20 @@ const commonSchema = (field: Field): Doc => {
       return typed(field, "string", { pattern: "^[A-Z]{3}$" })
     case "country":
       return typed(field, "string", { pattern: "^[A-Z]{2}$" })
+    case "time":
+      return typed(field, "string", { pattern: "^[0-2][0-9]:[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,6})?)?$" })
+    case "interval":
+      return typed(field, "string", { format: "duration" })
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "range":
+    case "native":
+      return typed(field, "string")
+    case "bytes":
+      return typed(field, "string", { contentEncoding: "base64", maxLength: Math.ceil(field.max / 3) * 4 })
+    case "money":
+      return typed(field, "string", { format: "decimal" })
     case "enum":
       return typed(field, "string", { enum: [...field.values, ...(field.optional ? [null] : [])] })
     case "text":
@@ -158,6 +173,8 @@ const bodySchema = (field: Field): Doc => {
       })
     case "float":
       return typed(field, "number", { format: "double" })
+    case "money":
+      return typed(field, ["string", "number"], { format: "decimal" })
     case "json":
       return field.optional
         ? {}
@@ -199,6 +216,24 @@ export const exampleOf = (field: Field): Json => {
       return field.values?.[0] ?? ""
     case "text":
       return field.max === null ? "text" : "text".slice(0, field.max)
+    case "time":
+      return "09:30:00"
+    case "interval":
+      return "P1DT2H"
+    case "inet":
+      return "192.0.2.1"
+    case "cidr":
+      return "192.0.2.0/24"
+    case "macaddr":
+      return "08:00:2b:01:02:03"
+    case "bytes":
+      return "aGk="
+    case "money":
+      return decimalExample({ kind: "decimal", precision: 19, scale: field.scale })
+    case "range":
+      return rangeExample(field.of)
+    case "native":
+      return field.type
     case "json":
       return { note: "any JSON" }
     case "list":

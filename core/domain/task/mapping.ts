@@ -11,6 +11,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromText, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
+import { hasEquality } from "../value/traits.ts"
 import { unguardFormula } from "./csv.ts"
 import { type ImportPlan, type ImportRequest, matchNames } from "./task.ts"
 import type { UploadedLine } from "./upload.ts"
@@ -126,7 +127,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
     const field = restricted.byName.get(name)
     if (field === undefined) return Result.fail(unknownField(name))
     // A lookup by a field reveals as much as a filter on it.
-    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || field.kind === "json") {
+    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || !hasEquality(field.kind)) {
       return Result.fail(`Records cannot be found by the field "${name}".`)
     }
     fields.push(field)
@@ -141,7 +142,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
 /** The value of a field from a line: a JSON value, undefined if it is left out, or an error. */
 export type Given = Result.Result<Json | undefined, string>
 
-const numeric = new Set(["integer", "decimal", "float"])
+const numeric = new Set(["integer", "decimal", "float", "money"])
 
 /** Parses a value of a table. Spaces around numbers and the case of truth values are ignored, because spreadsheets add them. */
 const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): Given => {
