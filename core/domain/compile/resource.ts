@@ -390,7 +390,7 @@ const checkFilled = (draft: Draft, say: Say): void => {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
     const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
-      spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
+      spec.kind === "files" || spec.kind === "native" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,
