@@ -65,7 +65,7 @@ export const intervalCell = (text: string): string | null => {
 }
 
 /** The length in microseconds by which the database compares. Its infinite intervals are longer than any other. */
-const lengthOf = (cell: string): bigint => {
+export const intervalLength = (cell: string): bigint => {
   const parts = partsOf(cell)
   if (parts === null) return (cell.startsWith("-") ? -1n : 1n) * 2n ** 100n
   return (parts.months * 30n + parts.days) * microsPerDay + parts.micros
@@ -74,6 +74,6 @@ const lengthOf = (cell: string): bigint => {
 /** Orders two intervals as PostgreSQL does: `P1M` equals `P30D`. */
 export const compareIntervals = (a: string, b: string): number => {
   if (a === b) return 0
-  const [left, right] = [lengthOf(a), lengthOf(b)]
+  const [left, right] = [intervalLength(a), intervalLength(b)]
   return left < right ? -1 : left > right ? 1 : 0
 }
