@@ -71,7 +71,7 @@ const fixture = (): Fixture => ({
 })
 
 const list = async (service: TestService, query: { readonly [name: string]: string }, resource = "slots") =>
-  service.get(admin, `${base}/${resource}?${new URLSearchParams(query)}`)
+  service.get(admin, `${base}/${resource}?${new URLSearchParams(query).toString()}`)
 
 const refusedAs = ({ json, status, text }: Answer, slug: string): void =>
   expect([status, json["type"]], text.slice(0, 300)).toEqual([400, `urn:service:problem:${slug}`])
@@ -104,6 +104,8 @@ onBoth("kinds of PostgreSQL", fixture, (use, backend) => {
     ["seats = \"(0,4]\"", [1]],
     ["seats > empty", [1, 3]],
     ["contains(seats, 4)", [1]],
+    ["seats:4", [1]],
+    ["NOT during:\"2026-01-01T12:00:00Z\"", [2, 4]],
     ["contains(seats, 2147483647)", [3]],
     ["overlaps(seats, \"[4,5]\")", [1, 3]],
     ["overlaps(seats, empty)", []],
@@ -272,7 +274,7 @@ onBoth("kinds of PostgreSQL", fixture, (use, backend) => {
 
   it("groups, facets and measures", async () => {
     const ask = async (query: { readonly [name: string]: string }) => {
-      const { json, text } = await use().get(admin, `${base}/slots:aggregate?${new URLSearchParams(query)}`)
+      const { json, text } = await use().get(admin, `${base}/slots:aggregate?${new URLSearchParams(query).toString()}`)
       expect(json["groups"], text).toBeDefined()
       return json["groups"] as unknown as readonly Answered[]
     }

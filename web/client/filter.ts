@@ -141,7 +141,7 @@ export class Condition {
     return new Filter(`${this.#name}:*`)
   }
 
-  /** Contains the text, in any case. */
+  /** Texts: contains the text, in any case. Ranges: the value is in it. */
   contains(text: string): Filter<never> {
     return new Filter(`${this.#name}:${quoted(text)}`)
   }

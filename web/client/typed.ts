@@ -127,6 +127,12 @@ interface Textual extends Ordered<Text> {
   readonly regex: (pattern: Text) => Filter<never>
 }
 
+/** What has a value in common with another range is asked as text: `filterText('overlaps(during, "[1,5)")')`. */
+interface Ranged extends Ordered<Text> {
+  /** The value is in the range. */
+  readonly contains: (value: Text) => Filter<never>
+}
+
 interface Anything extends Ordered<Json | bigint | Date | Now>, Omit<Textual, keyof Ordered<Text>> {}
 
 /** The conditions of a field of this kind. */
@@ -135,7 +141,10 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "integer" | "decimal" | "float" ? Ordered<Numeric>
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
-  : Kind extends "json" | "file" | "files" ? Presence
+  : Kind extends "money" ? Ordered<Numeric>
+  : Kind extends "time" | "interval" | "inet" | "cidr" | "macaddr" ? Ordered<Text>
+  : Kind extends "range" ? Ranged
+  : Kind extends "json" | "file" | "files" | "native" ? Presence
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */

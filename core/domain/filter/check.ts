@@ -5,7 +5,7 @@
 
 import type { Field } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
-import { callTree, countedTree, searchTree } from "./functions.ts"
+import { callTree, countedTree, holdsTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
 import type { Syntax } from "./parse.ts"
@@ -72,6 +72,7 @@ const equals = (checking: Checking, { field, name }: Place, restriction: Restric
 const has = (checking: Checking, place: Place, restriction: Restriction): FilterTree | null => {
   const { field } = place
   const { isAt, value } = restriction
+  if (field.kind === "range") return holdsTree(checking, field, value, place.name)
   if (field.kind !== "text") return equals(checking, place, restriction)
   const caller = callerOf(checking, field, value)
   if (caller === null) return null

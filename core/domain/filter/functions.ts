@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import type { FieldOf } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
 import { elementOf, rangeAround } from "../value/exact.ts"
@@ -81,6 +82,21 @@ const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
 const containsUsage = "contains(field, value) with a field of ranges"
 const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
 
+/** Whether a range holds a value: `during:2026-01-31` and `contains(during, 2026-01-31)`. */
+export const holdsTree = (
+  checking: Checking,
+  field: FieldOf<"range">,
+  value: Value,
+  name: string
+): FilterTree | null => {
+  const operand = operandOf(checking, { ...field, ...elementOf(field) }, value, name)
+  return operand === null ? null : {
+    op: "overlaps",
+    field,
+    value: operand.of === "literal" ? { ...operand, text: rangeAround(field, operand.text) } : operand
+  }
+}
+
 /** A condition on a range and another range, or on a value of the kind that the range goes over. */
 const rangeTree = (
   checking: Checking,
@@ -91,13 +107,13 @@ const rangeTree = (
   const usage = of === "value" ? containsUsage : overlapsUsage
   const place = fieldOfKind(checking, name!, call, (kind) => kind === "range", usage)
   if (place === null || place.field.kind !== "range") return null
-  const { field, span, ways } = place
-  const operand = operandOf(checking, of === "value" ? { ...field, ...elementOf(field) } : field, value!, place.name)
-  if (operand === null) return null
-  const single = of === "value" && operand.of === "literal"
-    ? { ...operand, text: rangeAround(field, operand.text) }
-    : operand
-  return through(ways, { op: "overlaps", field, value: single }, span)
+  const { field, name: called, span, ways } = place
+  if (of === "value") {
+    const tree = holdsTree(checking, field, value!, called)
+    return tree === null ? null : through(ways, tree, span)
+  }
+  const operand = operandOf(checking, field, value!, called)
+  return operand === null ? null : through(ways, { op: "overlaps", field, value: operand }, span)
 }
 
 const isText = (kind: Kind): boolean => kind === "text"

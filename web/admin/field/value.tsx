@@ -14,7 +14,7 @@ import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../model/c
 import type { AnyRecord } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
 import { FileLine, FilesLine } from "./file.tsx"
-import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
+import { currencyOf, isExact, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
 
 const PluginCell = lazy(() => import("./plugin.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
@@ -136,10 +136,8 @@ const Plain = (props: ValueProps): ReactNode => {
       return <FileLine value={value} />
     case "files":
       return <FilesLine value={value} />
-    case "uuid":
-    case "json":
-      return <span dir="ltr" className="mono cut">{text}</span>
     default:
+      if (isExact(field)) return <span dir="ltr" className="mono cut">{text}</span>
       return <bdi dir="auto" className="cut">{text}</bdi>
   }
 }

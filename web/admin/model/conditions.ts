@@ -14,6 +14,7 @@ import {
 } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../../core/domain/model/model.ts"
+import { usualBytes } from "../../../core/domain/value/binary.ts"
 import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
@@ -50,7 +51,9 @@ export interface Condition {
 }
 
 /** The values of a field. Files are texts, and several are a list of them. */
-const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+export const shapeOf = (
+  { bits = 32, kind, max, of = "integer", precision, scale, type = "", values = [] }: MetaField
+): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
@@ -64,6 +67,14 @@ const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaFi
       return { kind: "text", max: max ?? null }
     case "files":
       return { kind: "list", of: "text", max: max ?? null }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      return { kind, of }
+    case "native":
+      return { kind, type }
     default:
       return { kind }
   }
@@ -314,7 +325,15 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
     case "integer":
     case "decimal":
     case "float":
+    case "money":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
       return ["atLeast", "atMost", "is", "isNot", "over", "under", ...presence]
+    case "bytes":
+    case "range":
     case "uuid":
       return ["is", "isNot", ...presence]
     default:
