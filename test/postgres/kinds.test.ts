@@ -2,8 +2,10 @@
 // there and here. Types without a kind refuse every wrong text as bad data.
 import { expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { createHash } from "node:crypto"
 import { outputs, textColumn } from "../../adapters/postgres/compile-page.ts"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { canonicalOf, Writer } from "../../adapters/postgres/sql.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
@@ -12,7 +14,7 @@ import { cellFromText, compareCells } from "../../core/domain/value/cell.ts"
 import { isNative, isWritableNative } from "../../core/domain/value/native.ts"
 import { Random } from "../generators/random.ts"
 import { cell } from "../generators/value.ts"
-import { Connection, connectionLayer, execute, live, rows } from "../support/layers.ts"
+import { Connection, Database, databaseLayer, execute, live, rows } from "../support/layers.ts"
 import { type FieldParts, makeModel } from "../support/model.ts"
 
 const columns: ReadonlyArray<readonly [FieldParts, string]> = [
@@ -73,7 +75,25 @@ const cellsOf = (field: Field): readonly string[] => {
   return [...new Set([...ends[field.kind] ?? [], ...canonical])]
 }
 
-layer(connectionLayer(schema), live)("kinds of PostgreSQL", (it) => {
+/** Settings that change how PostgreSQL prints and reads values, as somebody else's database may have them. */
+const settings = [
+  "intervalstyle = 'postgres_verbose'",
+  "datestyle = 'German, DMY'",
+  "timezone = 'Asia/Kolkata'",
+  "bytea_output = 'escape'",
+  "extra_float_digits = -5"
+]
+
+const connection = Layer.effect(
+  Connection,
+  Effect.gen(function*() {
+    const { execute, name, url } = yield* Database
+    for (const setting of settings) yield* Effect.promise(() => execute(`alter database ${name} set ${setting}`))
+    return yield* makePostgres({ url })
+  })
+).pipe(Layer.provideMerge(databaseLayer(schema)))
+
+layer(connection, live)("kinds of PostgreSQL", (it) => {
   for (const field of fields) {
     it.effect(`${field.name}: cells come back as they were written, and sort as in memory`, () =>
       Effect.gen(function*() {

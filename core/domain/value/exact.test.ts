@@ -134,6 +134,22 @@ describe("addresses", () => {
     expect(read({ kind: "cidr" }, "2001:db8::/32")).toBe("2001:db8::/32")
   })
 
+  it("sort as networks: version 4 first, then the common part, the shorter prefix, the host", () => {
+    const sorted = [
+      "0.0.0.0/0",
+      "9.255.255.255",
+      "10.0.0.0/8",
+      "10.0.0.1/8",
+      "10.0.0.0",
+      "10.0.0.1",
+      "11.0.0.0/8",
+      "::/0",
+      "::1"
+    ]
+    expect([...sorted].reverse().sort((a, b) => compareCells({ kind: "inet" }, a, b))).toEqual(sorted)
+    expect(compareCells({ kind: "cidr" }, "10.0.0.0/8", "10.0.0.0/9")).toBeLessThan(0)
+  })
+
   it("macaddr takes colons and hyphens", () => {
     expect(read({ kind: "macaddr" }, "08-00-2B-01-02-03")).toBe("08:00:2b:01:02:03")
     expect(read({ kind: "macaddr" }, "08002b010203")).toBeNull()
