@@ -255,7 +255,7 @@ export interface RecordsService extends RecordsReader {
   readonly indexed: (index: {
     readonly model: Model
     readonly columns: readonly Field[]
-    readonly method: "btree" | "gin"
+    readonly method: "btree" | "gin" | "gist"
     readonly partial: boolean
   }) => Effect.Effect<boolean, RecordsError>
   /** Fails unless the database answers. */

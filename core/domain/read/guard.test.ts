@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
 import { always, type FilterTree } from "../filter/tree.ts"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import { isExpensive, isIndexable, suggestIndex } from "./guard.ts"
 
 describe("isExpensive", () => {
@@ -53,6 +53,19 @@ describe("suggestIndex", () => {
     // The key has its index already.
     expect(suggestIndex(model, always, order.slice(1), () => true)).toBe(null)
     expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)?.sql).toBe("create index on orders (x)")
+  })
+
+  it("proposes an index of ranges where one is asked what it holds, and none for bytes", () => {
+    const model = makeModel({
+      fields: [{ name: "id" }, { name: "x", kind: "range", type: "date" }, { name: "y", kind: "bytes" }]
+    })
+    const [, x, y] = model.fields as [Field, FieldOf<"range">, Field]
+    const value = { of: "literal", text: "[2026-01-01,2026-02-01)" } as const
+    const overlap: FilterTree = { op: "overlaps", field: x, value }
+    expect(suggestIndex(model, overlap, [], () => true)?.sql).toBe("create index on orders using gist (x)")
+    expect(suggestIndex(model, overlap, [], () => false)).toBeNull()
+    const equal: FilterTree = { op: "compare", field: y, is: "=", value: { of: "literal", text: "AA==" } }
+    expect(suggestIndex(model, equal, [], () => true)).toBeNull()
   })
 
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {
