@@ -11,7 +11,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromText, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
-import { hasEquality } from "../value/traits.ts"
+import { canFind } from "../value/traits.ts"
 import { unguardFormula } from "./csv.ts"
 import { type ImportPlan, type ImportRequest, matchNames } from "./task.ts"
 import type { UploadedLine } from "./upload.ts"
@@ -127,7 +127,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
     const field = restricted.byName.get(name)
     if (field === undefined) return Result.fail(unknownField(name))
     // A lookup by a field reveals as much as a filter on it.
-    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || !hasEquality(field.kind)) {
+    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || !canFind(field.kind)) {
       return Result.fail(`Records cannot be found by the field "${name}".`)
     }
     fields.push(field)

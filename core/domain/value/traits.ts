@@ -6,6 +6,11 @@ const unsorted: ReadonlySet<string> = new Set<Kind>(["json", "bytes", "native"])
 const uncompared: ReadonlySet<string> = new Set<Kind>(["json", "native"])
 const keyless: ReadonlySet<string> = new Set<Kind>(["json", "float", "bytes", "interval", "money", "native", "range"])
 
+const findless: ReadonlySet<string> = new Set<Kind>(["json", "bytes", "interval", "native", "range"])
+
+/** Whether records are found by the text of a value: values are compared, and equal ones have one text. */
+export const canFind = (kind: string): boolean => !findless.has(kind)
+
 /** Whether values of the kind have an order. */
 export const hasOrder = (kind: string): boolean => !unsorted.has(kind)
 
