@@ -8,6 +8,7 @@ import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
 import { mostBytes, usualBytes } from "../value/binary.ts"
+import { isRangeElement } from "../value/exact.ts"
 import type { RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { isNative, isWritableNative } from "../value/native.ts"
 import { canBeKey, hasOrder } from "../value/traits.ts"
@@ -118,8 +119,6 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
 }
 
 const rangeElements: readonly RangeElement[] = ["integer", "bigint", "decimal", "date", "timestamp"]
-
-const isRangeElement = (value: unknown): value is RangeElement => rangeElements.some((each) => each === value)
 
 /** The ends of a range, or the type of a native field. */
 const typeOf = (spec: Bag, kind: string, say: Say): string | null => {

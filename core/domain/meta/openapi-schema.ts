@@ -5,7 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
-import { rangeExample } from "../value/exact.ts"
+import { longestNative, rangeExample } from "../value/exact.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
@@ -95,6 +95,13 @@ const typed = (field: Field, type: string | readonly string[], more: Doc = {}): 
   return { type: types.length === 1 ? types[0]! : types, ...more }
 }
 
+const addressPattern = "^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)(/[0-9]{1,3})?$"
+
+const base64Pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+const durationPattern =
+  "^P(-?[0-9]+Y)?(-?[0-9]+M)?(-?[0-9]+W)?(-?[0-9]+D)?(T(-?[0-9]+H)?(-?[0-9]+M)?(-?[0-9]+(\\.[0-9]{1,6})?S)?)?$"
+
 /** What kinds have in common in answers and bodies. */
 const commonSchema = (field: Field): Doc => {
   switch (field.kind) {
@@ -113,15 +120,19 @@ const commonSchema = (field: Field): Doc => {
     case "time":
       return typed(field, "string", { pattern: "^[0-2][0-9]:[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,6})?)?$" })
     case "interval":
-      return typed(field, "string", { format: "duration" })
+      // The format `duration` knows neither signs nor fractions.
+      return typed(field, "string", { pattern: durationPattern })
     case "inet":
     case "cidr":
+      return typed(field, "string", { pattern: addressPattern })
     case "macaddr":
+      return typed(field, "string", { pattern: "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$" })
     case "range":
+      return typed(field, "string", { pattern: "^(empty|[\\[(].*,.*[\\])])$" })
     case "native":
       return typed(field, "string")
     case "bytes":
-      return typed(field, "string", { contentEncoding: "base64", maxLength: Math.ceil(field.max / 3) * 4 })
+      return typed(field, "string", { contentEncoding: "base64", pattern: base64Pattern })
     case "money":
       return typed(field, "string", { format: "decimal" })
     case "enum":
@@ -173,8 +184,20 @@ const bodySchema = (field: Field): Doc => {
       })
     case "float":
       return typed(field, "number", { format: "double" })
-    case "money":
-      return typed(field, ["string", "number"], { format: "decimal" })
+    case "money": {
+      const size: DecimalShape = { kind: "decimal", precision: 19, scale: field.scale }
+      const bound = 10 ** (19 - field.scale)
+      return typed(field, ["string", "number"], {
+        format: "decimal",
+        pattern: `^${decimalBodyPattern(size)}$`,
+        exclusiveMinimum: -bound,
+        exclusiveMaximum: bound
+      })
+    }
+    case "bytes":
+      return { ...commonSchema(field), maxLength: Math.ceil(field.max / 3) * 4 }
+    case "native":
+      return { ...commonSchema(field), maxLength: longestNative }
     case "json":
       return field.optional
         ? {}

@@ -11,6 +11,7 @@ import {
   bytesExpected,
   compareRanges,
   exactCell,
+  longestNative,
   moneyCell,
   moneyExpected,
   rangeRead,
@@ -227,9 +228,6 @@ export const cellFromText = (shape: Shape, text: string): Read<string> => {
     }
   }
 }
-
-/** Most characters of a text that the database is to read as a value of a type of its own. */
-const longestNative = 100_000
 
 const expectedText: { readonly [kind in Kind]?: string } = {
   text: "Expected a text.",

@@ -97,6 +97,9 @@ const ends: { readonly [of in RangeElement]: Ends } = {
   timestamp: { cell: timestampCell, compare: compareInstants, next: null }
 }
 
+/** Whether ranges go over values of this name. */
+export const isRangeElement = (of: unknown): of is RangeElement => typeof of === "string" && Object.hasOwn(ends, of)
+
 const rangeExamples: { readonly [of in RangeElement]: string } = {
   integer: "[1,10)",
   bigint: "[1,10)",
@@ -137,6 +140,9 @@ export const overlaps = ({ of }: RangeShape, a: string, b: string): boolean => r
 
 /** Orders two ranges as PostgreSQL does. */
 export const compareRanges = ({ of }: RangeShape, a: string, b: string): number => compareWith(a, b, ends[of])
+
+/** Most characters of a text that the database is to read as a value of a type of its own. */
+export const longestNative = 100_000
 
 // ------------------------------------------------------------------------------------------------------------- exact texts
 

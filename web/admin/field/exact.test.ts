@@ -39,5 +39,8 @@ describe("texts of exact kinds", () => {
   it("have a hint of their form", () => {
     expect(exampleOf(field("range", { of: "bigint" }))).toBe("[1,10)")
     expect(exampleOf(field("text"))).toBeUndefined()
+    expect(exampleOf(field("constructor"))).toBeUndefined()
+    expect(exampleOf(field("range", { of: "constructor" }))).toBe("[1,10)")
+    expect(value(field("range", { of: "constructor" }), "[1,5]")).toBe("[1,6)")
   })
 })

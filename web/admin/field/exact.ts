@@ -5,7 +5,7 @@
 
 import * as Result from "effect/Result"
 import { cellFromJson } from "../../../core/domain/value/cell.ts"
-import { rangeExample } from "../../../core/domain/value/exact.ts"
+import { isRangeElement, rangeExample } from "../../../core/domain/value/exact.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { shapeOf } from "../model/conditions.ts"
@@ -22,7 +22,11 @@ const examples: { readonly [kind in MetaField["kind"]]?: string } = {
 
 /** How a value of the field is written, such as `09:30:00`; undefined where the kind needs no such hint. */
 export const exampleOf = (field: MetaField): string | undefined =>
-  field.kind === "range" ? rangeExample(field.of ?? "integer") : examples[field.kind]
+  field.kind === "range"
+    ? rangeExample(isRangeElement(field.of) ? field.of : "integer")
+    : Object.hasOwn(examples, field.kind)
+    ? examples[field.kind]
+    : undefined
 
 /** Parses the typed text of a field of any kind. */
 export const parseField = (field: MetaField, text: string, t: Messages): Draft => {

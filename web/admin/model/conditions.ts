@@ -15,6 +15,7 @@ import {
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../../core/domain/model/model.ts"
 import { usualBytes } from "../../../core/domain/value/binary.ts"
+import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
@@ -72,7 +73,8 @@ export const shapeOf = (
     case "money":
       return { kind, scale: scale ?? 2 }
     case "range":
-      return { kind, of }
+      // Another service may say anything.
+      return { kind, of: isRangeElement(of) ? of : "integer" }
     case "native":
       return { kind, type }
     default:
