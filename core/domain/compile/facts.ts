@@ -126,7 +126,7 @@ export const declarationOf = (column: ColumnFacts): string | null => {
   const element = elementColumn(column)
   if (element !== null) {
     const of = declarationOf(element)
-    return of === null || neverElement.test(of) ? null : `f.array(${of})`
+    return of === null || neverElement.test(of) || element.base === "name" ? null : `f.array(${of})`
   }
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
