@@ -320,8 +320,8 @@ export const faults = [
   {
     rule: "a page after a value of an ordered enum begins by its place in the order",
     file: "adapters/postgres/compile-filter.ts",
-    old: "field.kind === \"enum\" && field.ordered === true ? sortText(field, `${cell}::text`) : cell",
-    new: "field.kind === \"enum\" && field.ordered === true ? \"0\" : cell",
+    old: "field.kind === \"enum\" && field.ordered === true ? sortText(field, `${cell}::text`) : valueSql(field, cell)",
+    new: "field.kind === \"enum\" && field.ordered === true ? \"0\" : valueSql(field, cell)",
     tests: ["test/postgres/expressions.test.ts"]
   },
   {

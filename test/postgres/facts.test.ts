@@ -197,6 +197,7 @@ layer(connectionLayer(schema), live)("facts", (it) => {
         "shop",
         "shop",
         "shop",
+        "shop",
         "shop"
       ])
     }))

@@ -16,6 +16,7 @@ import { changedColumn } from "../model/model.ts"
 import type { Field, Materialized, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
+import { canBeKey } from "../value/traits.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
 import { compileFunction, type FunctionDraft, readFunction, refuseBesideFunction } from "./database-function.ts"
 import { compileEvents } from "./event.ts"
@@ -322,7 +323,7 @@ const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
     if (kind === "list") say(field, "A field of the primary key cannot be a list.", "Choose another key.")
-    if (kind === "json" || kind === "float") {
+    if (kind !== "list" && kind !== undefined && !canBeKey(kind)) {
       say(
         field,
         `A field of the primary key cannot be of kind ${kind}: its values have no exact text.`,
@@ -416,7 +417,7 @@ const checkFilled = (draft: Draft, say: Say): void => {
     }
     const filled = draft.readOnly || spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
       spec.stamped ||
-      spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
+      spec.kind === "files" || spec.kind === "native" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,

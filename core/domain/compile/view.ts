@@ -15,6 +15,7 @@ import { fieldsOfTitle } from "../model/title.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
+import { hasOrder } from "../value/traits.ts"
 import { isCount, isLabel, refuseUnknownKeys } from "./check.ts"
 import type { FormDraft } from "./form.ts"
 import { readActions, readCells, readLinks } from "./link.ts"
@@ -373,7 +374,7 @@ export class ViewReader {
       name: isLabel(name) ? name : model.name,
       label: this.label(raw["label"]),
       columns: raw["columns"] === undefined
-        ? model.fields.filter((field) => field.kind !== "json").map((field) => field.name)
+        ? model.fields.filter((field) => hasOrder(field.kind)).map((field) => field.name)
         : this.fields(raw["columns"], "columns").map((field) => field.name),
       sort: raw["sort"] === undefined ? [] : this.order(raw["sort"], "sort"),
       filters: this.filters(raw["filters"]),

@@ -67,6 +67,8 @@ export type FilterTree =
   | { readonly op: "pair"; readonly field: Field; readonly is: Comparison; readonly other: Field }
   | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
   | { readonly op: "null"; readonly field: Field }
+  /** The range has a value in common with another. A value of its own kind stands for the range that holds nothing else. */
+  | { readonly op: "overlaps"; readonly field: FieldOf<"range">; readonly value: Operand }
   /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
   | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
   /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */

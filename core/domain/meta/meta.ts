@@ -13,7 +13,7 @@ import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, ScalarKind, Shape } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -68,13 +68,13 @@ export interface MetaField {
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
-  /** Texts: most characters. Arrays: most elements. */
+  /** Texts: most characters. Bytes: most bytes. Arrays: most elements. */
   readonly max?: number
   /** Arrays. */
   readonly items?: MetaElement
   /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
   readonly multiline?: boolean
-  /** Decimals. */
+  /** Decimals; of money only the scale. */
   readonly precision?: number
   readonly scale?: number
   /** Enums. */
@@ -83,6 +83,10 @@ export interface MetaField {
   readonly ordered?: true
   /** JSON: the declared paths into it that filters and orders take, in declared order. Absent where there are none. */
   readonly paths?: readonly MetaPath[]
+  /** Ranges: what they go over. */
+  readonly of?: RangeElement
+  /** Native values: the type in PostgreSQL. */
+  readonly type?: string
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -212,6 +216,14 @@ const boundsOf = (field: Shape & { readonly file?: FileField | null }): Omit<Par
         items: { kind: of.kind, ...boundsOf(of), ...(nulls ? { nulls } : {}) }
       }
     }
+    case "bytes":
+      return { max: field.max }
+    case "money":
+      return { scale: field.scale }
+    case "range":
+      return { of: field.of }
+    case "native":
+      return { type: field.type }
     default:
       return {}
   }

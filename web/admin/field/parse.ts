@@ -110,6 +110,7 @@ const parsed = (field: MetaField, text: string, t: ParseMessages): Draft => {
     case "integer":
       return integer(text, field.bits ?? 32, t)
     case "decimal":
+    case "money":
       return decimal(text, field, t)
     case "float": {
       const value = Number(plainNumber(text))

@@ -14,6 +14,7 @@ import { EditorView, keymap, placeholder } from "@codemirror/view"
 import * as Result from "effect/Result"
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import { elementOf } from "../field/array.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
@@ -40,6 +41,8 @@ const functions: readonly Completion[] = [
   { label: "count", detail: "(relation) >= 3", apply: "count(", type: "function" },
   { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
   { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
+  { label: "contains", detail: "(field, value)", apply: "contains(", type: "function" },
+  { label: "overlaps", detail: "(field, '[1,5)')", apply: "overlaps(", type: "function" },
   { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
   { label: "length", detail: "(list) >= 2", apply: "length(", type: "function" },
   { label: "now", detail: "() - 7d", apply: "now() - ", type: "function" }
@@ -57,7 +60,7 @@ const completer =
     const value = /(?<![.\w])([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
       /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
     const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
-    if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
+    if (value !== null && field !== undefined && field.filterable && hasOrder(field.kind)) {
       const known = resource.fields.get(field.name)
       const of = known === undefined ? undefined : elementOf(known)
       const fixed = of?.values ?? (of?.kind === "boolean" ? ["true", "false"] : null)

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"
 import { type ReactNode, useState } from "react"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaField } from "../../client/index.ts"
 import { elementOf } from "../field/array.ts"
 import { isQuantity } from "../field/kind.ts"
@@ -106,7 +107,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
           {w.hide}
         </Act>
       )}
-      {field.filterable && field.kind !== "json" && (
+      {field.filterable && hasOrder(field.kind) && (
         <>
           <hr className="menu-line" />
           {asked

@@ -295,6 +295,8 @@ export const ar: AppMessages = {
     notDate: "اكتب تاريخًا بالصيغة YYYY-MM-DD.",
     notTime: "اكتب تاريخًا ووقتًا.",
     notUuid: "اكتب UUID.",
+    notLike: (example: string): string => `اكتبه مثل ${example}.`,
+    tooManyBytes: (most: string): string => `${most} بايت على الأكثر.`,
     notJson: "اكتب JSON صالحًا.",
     searchAt: (name) => `البحث: ${name}`,
     nothingFound: "لم يُعثر على شيء",

@@ -301,6 +301,8 @@ export const de: AppMessages = {
     notDate: "Geben Sie ein Datum als JJJJ-MM-TT ein.",
     notTime: "Geben Sie Datum und Uhrzeit ein.",
     notUuid: "Geben Sie eine UUID ein.",
+    notLike: (example: string): string => `Schreiben Sie es wie ${example}.`,
+    tooManyBytes: (most: string): string => `Höchstens ${most} Bytes.`,
     notJson: "Geben Sie gültiges JSON ein.",
     searchAt: (name) => `${name} suchen`,
     nothingFound: "Nichts gefunden",

@@ -299,6 +299,8 @@ export const en = {
     notDate: "Write a date as YYYY-MM-DD.",
     notTime: "Write a date and a time.",
     notUuid: "Write a UUID.",
+    notLike: (example: string): string => `Write it like ${example}.`,
+    tooManyBytes: (most: string): string => `At most ${most} bytes.`,
     notJson: "Write valid JSON.",
     searchAt: (name: string): string => `Find ${name}`,
     nothingFound: "Nothing found",

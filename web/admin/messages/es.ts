@@ -299,6 +299,8 @@ export const es: AppMessages = {
     notDate: "Escriba una fecha AAAA-MM-DD.",
     notTime: "Escriba fecha y hora.",
     notUuid: "Escriba un UUID.",
+    notLike: (example: string): string => `Escríbalo como ${example}.`,
+    tooManyBytes: (most: string): string => `Como máximo ${most} bytes.`,
     notJson: "Escriba JSON válido.",
     searchAt: (name) => `Buscar ${name}`,
     nothingFound: "Sin resultados",

@@ -299,6 +299,8 @@ export const fr: AppMessages = {
     notDate: "Saisissez une date AAAA-MM-JJ.",
     notTime: "Saisissez une date et une heure.",
     notUuid: "Saisissez un UUID.",
+    notLike: (example: string): string => `Écrivez-le comme ${example}.`,
+    tooManyBytes: (most: string): string => `Au plus ${most} octets.`,
     notJson: "Saisissez du JSON valide.",
     searchAt: (name) => `Trouver : ${name}`,
     nothingFound: "Aucun résultat",

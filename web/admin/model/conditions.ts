@@ -14,6 +14,8 @@ import {
 } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field, FieldOf, Model } from "../../../core/domain/model/model.ts"
+import { usualBytes } from "../../../core/domain/value/binary.ts"
+import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
@@ -50,8 +52,10 @@ export interface Condition {
 }
 
 /** The values of a field. Files are texts, and several are a list of them. */
-const shapeOf = (
-  { bits = 32, items, kind, max, ordered, precision, scale, values = [] }: Partial<MetaField> & Pick<MetaField, "kind">
+export const shapeOf = (
+  { bits = 32, items, kind, max, of = "integer", ordered, precision, scale, type = "", values = [] }:
+    & Partial<MetaField>
+    & Pick<MetaField, "kind">
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -67,9 +71,18 @@ const shapeOf = (
     case "files":
       return { kind: "list", of: { kind: "text", max: null }, max: max ?? null, nulls: false }
     case "array": {
-      const of = shapeOf(items ?? { kind: "text" }) as ElementShape
-      return { kind: "list", of, max: max ?? null, nulls: items?.nulls === true }
+      const element = shapeOf(items ?? { kind: "text" }) as ElementShape
+      return { kind: "list", of: element, max: max ?? null, nulls: items?.nulls === true }
     }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      // Another service may say anything.
+      return { kind, of: isRangeElement(of) ? of : "integer" }
+    case "native":
+      return { kind, type }
     default:
       return { kind }
   }
@@ -374,7 +387,15 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
     case "integer":
     case "decimal":
     case "float":
+    case "money":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
       return ["atLeast", "atMost", "is", "isNot", "over", "under", ...presence]
+    case "bytes":
+    case "range":
     case "uuid":
       return ["is", "isNot", ...presence]
     case "array":
