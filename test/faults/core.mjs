@@ -821,6 +821,20 @@ export const faults = [
     tests: ["core/domain/event/watch.test.ts"]
   },
   {
+    rule: "a stream asks a row filter anew for each caller whom it names, also in lists",
+    file: "core/domain/filter/tree.ts",
+    old: "\"values\" in tree ? tree.values : ",
+    new: "",
+    tests: ["core/domain/event/watch.test.ts"]
+  },
+  {
+    rule: "a change that cannot be judged ends no stream",
+    file: "core/app/event/watch.ts",
+    old: "      say(watcher, resetText)\n      return null\n",
+    new: "      throw new Error()\n",
+    tests: ["core/app/event/watch.test.ts"]
+  },
+  {
     rule: "a stream through relations tells of a record that passes later only once its caller sees it",
     file: "core/domain/event/watch.ts",
     old: "passing.has(young.key) && young.sees(access)",

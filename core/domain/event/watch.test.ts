@@ -191,17 +191,23 @@ describe("told", () => {
   })
 })
 
-describe("lists", () => {
+describe("lists and ranges", () => {
   const model = makeModel({
     fields: [
       { name: "id", kind: "integer" },
       { name: "editors", kind: "list" },
-      { name: "days", kind: "list", of: { kind: "date" } }
+      { name: "days", kind: "list", of: { kind: "date" } },
+      { name: "during", kind: "range", type: "date" }
     ]
   })
   const read = (text: string): FilterTree =>
     Result.getOrThrow(readFilter(text, { names: model.byName, searched: [], caller: true }))
-  const row = (editors: string, days: string): Row => ["7", JSON.stringify([editors]), JSON.stringify([days])]
+  const row = (editors: string, day: string): Row => [
+    "7",
+    JSON.stringify([editors]),
+    JSON.stringify([day]),
+    `[${day},${day === "2026-01-31" ? "2026-02-01" : "2026-01-31"})`
+  ]
 
   it("of those who see a record tell each caller apart, whoever is asked about first", () => {
     const rows = read("editors:caller.id")
@@ -214,8 +220,8 @@ describe("lists", () => {
     expect(["1", "bob", "1"].map(kindsOf)).toEqual([0, 1, 0])
   })
 
-  it("of days let go of what left as time went by", () => {
-    const following = { access: { caller: ann, rows: always }, filter: read("days:now()") }
+  it.each(["days:now()", "during:now()"])("let go of what left %s as time went by", (filter) => {
+    const following = { access: { caller: ann, rows: always }, filter: read(filter) }
     const kinds = (before: Row, after: Row) =>
       tellingOf({ model, before, after }, now).told(following).map(({ kind }) => kind)
     expect(kinds(row("a", "2026-01-30"), row("b", "2026-01-30"))).toEqual(["left"])

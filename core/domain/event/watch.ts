@@ -17,6 +17,7 @@ import {
   never,
   not,
   type Operand,
+  operandsOf,
   relatedOf
 } from "../filter/tree.ts"
 import type { Field, Model } from "../model/model.ts"
@@ -71,6 +72,7 @@ export const weightOf = (tree: FilterTree): number => {
       return scanWeight - 1 + Math.ceil(tree.values.length / valuesOfOne)
     case "compare":
     case "null":
+    case "overlaps":
       return weightOfField(tree.field)
     case "pair":
       return Math.max(weightOfField(tree.field), weightOfField(tree.other))
@@ -148,13 +150,6 @@ export const isRelated = (filter: FilterTree): boolean => relatedOf(filter).leng
 
 const isNow = ({ of }: Operand): boolean => of === "now"
 
-/** All values that the conditions of a tree compare with. */
-const operandsOf = (tree: FilterTree): readonly Operand[] => [
-  ...conditionsOf(tree, "compare").map(({ value }) => value),
-  ...conditionsOf(tree, "in").flatMap(({ values }) => values),
-  ...conditionsOf(tree, "has").flatMap(({ values }) => values)
-]
-
 /** The tree with conditions on the present time replaced by what lets more through: `more`, or less under a negation. */
 const loosened = (tree: FilterTree, more: boolean): FilterTree => {
   switch (tree.op) {
@@ -164,13 +159,8 @@ const loosened = (tree: FilterTree, more: boolean): FilterTree => {
       return anyOf(tree.items.map((item) => loosened(item, more)))
     case "not":
       return not(loosened(tree.item, !more))
-    case "compare":
-      return isNow(tree.value) ? more ? always : never : tree
-    case "in":
-    case "has":
-      return tree.values.some(isNow) ? more ? always : never : tree
     default:
-      return tree
+      return operandsOf(tree).some(isNow) ? more ? always : never : tree
   }
 }
 

@@ -167,6 +167,22 @@ export const conditionsOf = <O extends FilterTree["op"]>(
     ? conditionsOf(tree.item, op)
     : []
 
+/** All values that the conditions of a tree compare with, those on related records included. */
+export const operandsOf = (tree: FilterTree): readonly Operand[] => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return tree.items.flatMap(operandsOf)
+    case "not":
+    case "some":
+    case "count":
+      return operandsOf(tree.item)
+    default:
+      // Whatever a condition is: its values have these names.
+      return "values" in tree ? tree.values : "value" in tree ? [tree.value] : []
+  }
+}
+
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
 /**
