@@ -2,7 +2,7 @@
 
 import { createClient, ProblemError } from "resource-admin/client"
 import type { WatchEvent } from "resource-admin/client"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { defineConfig, defineResource, f } from "../../composition/index.ts"
 import { tokenOf } from "../support/composed.ts"
 import { openEvents } from "../support/events.ts"
@@ -120,4 +120,39 @@ it("fails with what the service refuses", async () => {
   })
   const first = client.resource("nothing").watch()[Symbol.asyncIterator]().next()
   await expect(first).rejects.toBeInstanceOf(ProblemError)
+})
+
+it("takes a connection on which nothing comes any more for a broken one", async () => {
+  const silences: AbortController[] = []
+  const timeouts = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
+    const silence = new AbortController()
+    silences.push(silence)
+    return silence.signal
+  })
+  const marks: (string | null)[] = []
+  const ending = new AbortController()
+  const client = createClient({
+    baseUrl: "http://service.test",
+    token: tokenOf(ann),
+    fetch: (_, { headers }) => {
+      marks.push(new Headers(headers).get("last-event-id"))
+      const body = new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode(`id: ${marks.length}-1\n:\n\n`))
+      })
+      return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }))
+    }
+  })
+  try {
+    const events = client.resource("orders").watch({ signal: ending.signal })[Symbol.asyncIterator]()
+    await events.next()
+    const again = events.next()
+    await service.until(() => silences.length === 2, "the second wait")
+    silences[1]!.abort(new DOMException("silent", "TimeoutError"))
+    expect((await again).value).toMatchObject({ id: "2-1", event: "open" })
+    expect(marks).toEqual([null, "1-1"])
+    expect(timeouts).toHaveBeenCalledWith(60_000)
+  } finally {
+    ending.abort()
+    timeouts.mockRestore()
+  }
 })

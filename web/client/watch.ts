@@ -47,6 +47,9 @@ interface RawEvent {
 /** Longest event, in characters. */
 const longestEvent = 1024 * 1024
 
+/** How long nothing may come. The service sends something every ten seconds, and a connection may be gone without a word. */
+const silentMs = 60_000
+
 /** The events of a stream (HTML standard, "Server-sent events"). What only keeps the connection open is an event without data. */
 async function* readEvents(
   body: ReadableStream<Uint8Array>,
@@ -61,7 +64,7 @@ async function* readEvents(
   let retry = 0
   try {
     for (;;) {
-      const { done, value } = await until(signal, reader.read())
+      const { done, value } = await until(signal, until(AbortSignal.timeout(silentMs), reader.read()))
       if (done) return
       rest += decoder.decode(value, { stream: true })
       for (;;) {
