@@ -99,8 +99,13 @@ select ${columns} from lease left join (
 )`}
 select count(*)::text from gone`
 
-  const sinceSql = `select c.position::text, ${columns} from ${s}.recent_change c
-where c.relation = any($1::text[]) and c.position > $2 order by c.position limit $3`
+  const sinceSql = `select c.position::text, ${columns} from (
+  select f.*, sum(coalesce(pg_column_size(f.before), 0) + coalesce(pg_column_size(f.after), 0))
+    over (order by f.position rows between unbounded preceding and 1 preceding) as ahead
+  from (
+    select * from ${s}.recent_change where relation = any($1::text[]) and position > $2 order by position limit $3
+  ) f
+) c where coalesce(c.ahead, 0) < ${mostBytes} order by c.position`
 
   const watchSql = `insert into ${s}.watched (relation, until)
 select relation, now() + interval '${watchedMinutes} minutes' from unnest($1::text[]) relation order by relation

@@ -51,7 +51,10 @@ export interface ChangesService {
    * The last position, and the database's time in unix seconds. Changes after a position of the last ten minutes are available if somebody watched.
    */
   readonly last: Effect.Effect<{ readonly position: string; readonly seconds: number }, RecordsError>
-  /** Changes of relations after a position, in the order in which they were sent on, at most `limit`. */
+  /**
+   * Changes of relations after a position, in the order in which they were sent on, at most `limit`, and not many more bytes than a process can hold: none
+   * says that there are no more.
+   */
   readonly since: (
     relations: readonly string[],
     position: string,

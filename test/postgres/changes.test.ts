@@ -384,6 +384,29 @@ layer(changesLayer, live)((it) => {
   })
 
   describe("who watches", () => {
+    test("gives no more bytes of what was sent on at once than a process can hold", function*() {
+      const changes = yield* Changes
+      const { position } = yield* changes.last
+      // Digits without a pattern, which are not stored shorter than they are.
+      yield* execute(
+        `insert into service.recent_change (sequence, transaction, at, relation, operation, after)
+          select n, '1', now(), 'shop.things', 'insert', jsonb_build_object('id', n::text, 'note', (
+            select string_agg(md5(n::text || i), '') from generate_series(1, 32768) i
+          )) from generate_series(1, 24) n`
+      )
+      let found = 0
+      let reads = 0
+      for (let at = position;; reads++) {
+        const part = yield* changes.since(["shop.things"], at, 500)
+        if (part.length === 0) break
+        expect(part.length).toBeLessThan(24)
+        found += part.length
+        at = part.at(-1)!.position
+      }
+      expect(found).toBe(24)
+      expect(reads).toBeGreaterThan(1)
+    })
+
     test("finds what was sent on since, of the relations that were watched", function*() {
       const changes = yield* Changes
       yield* execute("insert into shop.things (id, name) values (1, 'unseen')")

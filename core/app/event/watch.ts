@@ -255,8 +255,8 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
         else keep(watcher, watcher.early, found)
       }
       const last = found.at(-1)
-      if (last !== undefined) position = BigInt(last.position)
-      if (found.length < mostRead) return
+      if (last === undefined) return
+      position = BigInt(last.position)
     }
   })
 
@@ -287,13 +287,15 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
 
   const catchUp = Effect.fnUntraced(function*(watcher: Watcher, from: string): Effect.fn.Return<boolean, RecordsError> {
     let at = from
-    for (let count = 0; count < mostBehind; count += mostRead) {
+    for (let count = 0; count < mostBehind;) {
       const found = yield* changes.since([watcher.relation], at, mostRead)
+      const last = found.at(-1)
+      if (last === undefined) return true
       const now = yield* Clock.currentTimeMillis
       const newsOf = makeNews()
       yield* tellAll(watcher, found, now, newsOf)
-      at = found.at(-1)?.position ?? at
-      if (found.length < mostRead) return true
+      at = last.position
+      count += found.length
     }
     return false
   })
