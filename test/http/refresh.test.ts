@@ -251,3 +251,13 @@ it("a refresh between two reads of a list never makes its rows younger than they
   }
   expect([await read(), await read()].map((each) => each.slice(0, 10))).toEqual(["2026-01-01", "2026-01-02"])
 })
+
+it("are tried again where their process died, and not where the database refused", async () => {
+  const { models } = Result.getOrThrow(compileModels(config))
+  const cause = new Error("must be owner of materialized view totals")
+  const records = { refresh: () => Promise.reject(cause) }
+  const [job] = refreshJobs({ models, queue: new FakeQueue().service, records, wake: () => {} })
+  expect(job!.maxAttempts).toBe(2)
+  const run = job!.run({ resource: "totals" }, { db: {}, signal: new AbortController().signal } as never)
+  await expect(run).rejects.toMatchObject({ name: "FatalJobError", message: cause.message, cause })
+})

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { jobDefaults, type JobModel } from "../../domain/job/definition.ts"
 import type { EnqueuePlan } from "../../domain/job/enqueue.ts"
-import { FatalJobError } from "../../domain/job/failure.ts"
+import { errorText, FatalJobError } from "../../domain/job/failure.ts"
 import { readSchedule } from "../../domain/job/schedule.ts"
 import type { Model, Models } from "../../domain/model/model.ts"
 import { tableName } from "../../domain/model/table.ts"
@@ -26,8 +26,13 @@ export const refreshJobName = "views.refresh"
 /** Refreshes that run at once in one process. */
 const atOnce = 2
 
-/** Tries of a refresh: what failed is seen at once, and the next person, or the next time of a schedule, comes soon enough. */
-const mostTries = 1
+/** Tries of a refresh. The second is for one whose process died. */
+const mostTries = 2
+
+/** What failed is seen at once: the next person, or the next time of a schedule, comes soon enough. */
+const failedForGood = (error: unknown): never => {
+  throw new FatalJobError(errorText(error), { cause: error })
+}
 
 const planOf = (model: Model): EnqueuePlan => ({
   name: refreshJobName,
@@ -111,7 +116,7 @@ export const refreshJobs = (
       const resource = resourceOf(payload)
       const model = views.find(({ name }) => name === resource)
       if (model === undefined) throw new FatalJobError("The payload names no materialized view.")
-      await records.refresh(db, model, model.materialized.timeoutMs)
+      await records.refresh(db, model, model.materialized.timeoutMs).catch(failedForGood)
     }),
     ...views.flatMap((model) => {
       const { schedule } = model.materialized
