@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
-import { overlaps, rangeAround } from "../value/exact.ts"
+import { elementOf, overlaps, rangeAround } from "../value/exact.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
 import { cellsIn } from "../value/list.ts"
@@ -26,7 +26,7 @@ import {
 
 /**
  * The canonical cell that an operand stands for when it is compared with a field. Null equals nothing. For a date field `now` is the day in
- * UTC, for a range the range that holds it alone. A caller value that is missing, or no value of the field's kind, is null.
+ * UTC. For a range it is the range that holds the value alone. A caller value that is missing, or no value of the field's kind, is null.
  */
 export const operandCell = (operand: Operand, field: Field, bindings: Bindings): Cell => {
   switch (operand.of) {
@@ -43,8 +43,10 @@ export const operandCell = (operand: Operand, field: Field, bindings: Bindings):
     case "caller": {
       const text = operand.value === "id" ? bindings.caller.id : bindings.caller.tenant
       if (text === null) return null
-      const cell = cellFromText(field, text)
-      return Result.isSuccess(cell) ? cell.success : null
+      // Whoever is called like a range is in none by that.
+      const cell = cellFromText(field.kind === "range" ? elementOf(field) : field, text)
+      if (Result.isFailure(cell)) return null
+      return field.kind === "range" ? rangeAround(field, cell.success) : cell.success
     }
   }
 }

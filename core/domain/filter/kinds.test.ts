@@ -5,6 +5,7 @@ import { tree } from "../../../test/generators/filter.ts"
 import { property } from "../../../test/generators/property.ts"
 import { scopeOf, withoutSpans } from "../../../test/support/filter.ts"
 import { type FieldParts, makeField } from "../../../test/support/model.ts"
+import { evaluate } from "./evaluate.ts"
 import { printFilter } from "./print.ts"
 import { readFilter } from "./read.ts"
 
@@ -62,5 +63,11 @@ describe("ranges", () => {
   ])("%s is refused", (text, message) => {
     const read = readFilter(text, scope)
     expect(Result.isFailure(read) && read.failure[0]!.message).toBe(message)
+  })
+
+  it("a caller is in a range that holds their id, and in none for being called like one", () => {
+    const rule = Result.getOrThrow(readFilter("seats:caller.id", { ...scope, caller: true }))
+    const passes = (id: string) => evaluate(rule, () => "[5,8)", { caller: { id, tenant: null }, now: 0n, params: [] })
+    expect(["5", "7", "8", "[1,100)", "empty", "ann"].map(passes)).toEqual([true, true, false, false, false, false])
   })
 })
