@@ -448,6 +448,12 @@ export const ar: AppMessages = {
     noneRunText: "تظهر المهمة هنا ما دام عامل ينفّذها، مع ما تخبر به.",
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
   },
+  paths: {
+    through: (before, label) => `${before} ← ${label}`,
+    fieldsOf: (label) => `حقول ${label}`,
+    number: "العدد",
+    back: "رجوع"
+  },
   columns: {
     sortAscending: "ترتيب تصاعدي",
     sortDescending: "ترتيب تنازلي",

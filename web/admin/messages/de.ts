@@ -462,6 +462,12 @@ export const de: AppMessages = {
     noneRunText: "Ein Job steht hier, solange ein Worker ihn hat, mit dem, was er von sich meldet.",
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Felder von ${label}`,
+    number: "Anzahl",
+    back: "Zurück"
+  },
   columns: {
     sortAscending: "Aufsteigend sortieren",
     sortDescending: "Absteigend sortieren",

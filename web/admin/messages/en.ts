@@ -455,6 +455,14 @@ export const en = {
     noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
     states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
   },
+  /** Fields of related records. */
+  paths: {
+    /** A label, and the next one on the way to a field. */
+    through: (before: string, label: string): string => `${before} → ${label}`,
+    fieldsOf: (label: string): string => `Fields of ${noun(label)}`,
+    number: "Number",
+    back: "Back"
+  },
   columns: {
     sortAscending: "Sort ascending",
     sortDescending: "Sort descending",

@@ -456,6 +456,12 @@ export const es: AppMessages = {
     noneRunText: "Una tarea aparece aquí mientras un worker la ejecuta, con lo que indica.",
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Campos de ${noun(label)}`,
+    number: "Número",
+    back: "Atrás"
+  },
   columns: {
     sortAscending: "Orden ascendente",
     sortDescending: "Orden descendente",

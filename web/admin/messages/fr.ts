@@ -459,6 +459,12 @@ export const fr: AppMessages = {
     noneRunText: "Une tâche est affichée ici tant qu’un worker l’exécute, avec ce qu’elle indique.",
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Champs de ${noun(label)}`,
+    number: "Nombre",
+    back: "Retour"
+  },
   columns: {
     sortAscending: "Tri croissant",
     sortDescending: "Tri décroissant",

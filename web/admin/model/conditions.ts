@@ -12,11 +12,12 @@ import {
   type Relations,
   type Step
 } from "../../../core/domain/filter/read.ts"
-import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
+import { always, type FilterTree, not, type Operand, type Way } from "../../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../../core/domain/model/model.ts"
 import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
+import { fieldAt, type Path, waysOf } from "./paths.ts"
 
 /** The operators that people choose from. */
 export type Operator =
@@ -36,7 +37,7 @@ export type Operator =
 
 /** A condition that can be edited in parts. `values` are exact texts. `inLast` has one, such as `30d`. */
 export interface Simple {
-  /** Empty for a search. */
+  /** A field, a path to one (`customer.country`), or the number of related records (`count(lines)`). Empty for a search. */
   readonly field: string
   readonly is: Operator
   readonly values: readonly string[]
@@ -163,6 +164,29 @@ const offsetOf = (back: string): bigint | null => {
 
 const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost" } as const
 
+/** A condition on related records: the names of the relations with periods, and the condition on the record at their end. */
+const farOf = (tree: Some): { readonly at: string; readonly end: FilterTree } => {
+  let at = ""
+  let end: FilterTree = tree
+  while (end.op === "some") {
+    at += `${end.way.relation.name}.`
+    end = end.item
+  }
+  return { at, end }
+}
+
+type Some = Extract<FilterTree, { readonly op: "some" }>
+
+/** A condition on a field, asked of the records at the end of ways. What is denied is denied of all of them. */
+const through = (ways: readonly Way[], tree: FilterTree): FilterTree => {
+  if (ways.length === 0) return tree
+  const some = (item: FilterTree): FilterTree =>
+    ways.reduceRight<FilterTree>((inner, way) => ({ op: "some", way, item: inner }), item)
+  // A path is empty where no record at its end has a value, also where no record is.
+  if (tree.op === "null") return not(some(not(tree)))
+  return tree.op === "not" && tree.item.op !== "null" ? not(some(tree.item)) : some(tree)
+}
+
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
   if (tree.op === "in") {
@@ -173,6 +197,11 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
     const value = literalOf(tree.value)
     return value === null ? null : { field: tree.field.name, values: [value] }
   }
+  if (tree.op === "some") {
+    const { at, end } = farOf(tree)
+    const found = equalities(end)
+    return found === null ? null : { ...found, field: at + found.field }
+  }
   if (tree.op !== "or") return null
   const parts = tree.items.map(equalities)
   const field = parts[0]?.field
@@ -180,8 +209,34 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
   return { field, values: parts.flatMap((part) => part!.values) }
 }
 
+/** The parts of a condition on related records, or of its denial. */
+const farSimple = (tree: Far, denied: boolean): Simple | null => {
+  if (tree.op === "count") {
+    const { is, item, number, way } = tree
+    if (item.op !== "true" || (denied && is !== "=")) return null
+    const word = is === "=" ? (denied ? "isNot" : "is") : comparisons[is]
+    return { field: `count(${way.relation.name})`, is: word, values: [String(number)] }
+  }
+  const { at, end } = farOf(tree)
+  if (end.op === "true") {
+    const name = at.slice(0, -1)
+    return name.includes(".") ? null : { field: `count(${name})`, is: denied ? "empty" : "notEmpty", values: [] }
+  }
+  // These say something of a record that is there: no path says that.
+  const present = end.op === "not" && end.item.op === "null"
+  if (end.op === "null" || (end.op === "not" && !present)) return null
+  const simple = isFar(end) ? null : simpleOf(denied ? not(end) : end)
+  return simple === null || simple.is === "search" ? null : { ...simple, field: at + simple.field }
+}
+
+type Far = Extract<FilterTree, { readonly op: "some" | "count" }>
+
+const isFar = (tree: FilterTree): tree is Far => tree.op === "some" || tree.op === "count"
+
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
+  if (isFar(tree)) return farSimple(tree, false)
+  if (tree.op === "not" && isFar(tree.item)) return farSimple(tree.item, true)
   const equal = equalities(tree)
   if (equal !== null) {
     return { field: equal.field, is: equal.values.length === 1 ? "is" : "oneOf", values: equal.values }
@@ -229,6 +284,69 @@ export const printConditions = (texts: readonly string[]): string =>
   // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
 
+/** The relation whose records a condition counts. */
+const countedBy = (field: string): string | undefined => /^count\((\w+)\)$/.exec(field)?.[1]
+
+/** What a condition is about: a field, a path, or the number of related records. Undefined if the caller does not see it. */
+export const subjectAt = (resource: Resource, text: string): Path | undefined => {
+  const counted = countedBy(text)
+  if (counted === undefined) return fieldAt(resource, text)
+  const way = waysOf(resource).find(({ relation }) => relation.name === counted)
+  return way === undefined
+    ? undefined
+    : { text, ways: [], resource, field: { ...numberField, name: text }, many: false }
+}
+
+const numberField: MetaField = {
+  name: "",
+  kind: "integer",
+  optional: true,
+  readOnly: true,
+  writable: { create: false, update: false },
+  filterable: true,
+  sortable: false,
+  searched: false,
+  sensitive: false
+}
+
+/** The field at the end of a path, and the ways that lead there. */
+const placeIn = (scope: FilterScope, text: string): { readonly field: Field; readonly ways: readonly Way[] } | null => {
+  const own = scope.names.get(text)
+  if (own !== undefined) return { field: own, ways: [] }
+  const names = text.split(".")
+  const last = names.pop()!
+  const ways: Way[] = []
+  let at = scope
+  for (const name of names) {
+    const step = at.relations?.step(name) ?? null
+    if (step === null) return null
+    ways.push(step.way)
+    at = step.scope
+  }
+  const field = at.names.get(last)
+  return field === undefined ? null : { field, ways }
+}
+
+const comparators: { readonly [is in Operator]?: string } = {
+  is: "=",
+  isNot: "!=",
+  over: ">",
+  atLeast: ">=",
+  under: "<",
+  atMost: "<="
+}
+
+/** The unchecked text of a condition on the number of related records. */
+const textOfCount = (relation: string, is: Operator, value: string): string | null => {
+  if (is === "notEmpty") return `has(${relation})`
+  if (is === "empty") return `NOT has(${relation})`
+  const comparator = comparators[is]
+  // A text that is no number stays one, so that it is refused and is never more than a value.
+  return comparator === undefined || value === ""
+    ? null
+    : `count(${relation}) ${comparator} ${/^\d+$/.test(value) ? value : JSON.stringify(value)}`
+}
+
 /** The unchecked text of a simple condition. Null if values are missing. */
 export const textOfSimple = ({ field: name, is, values }: Simple, resource: Resource): string | null => {
   const scope = scopeOf(resource)
@@ -236,8 +354,11 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
     const [text = ""] = values
     return text.trim() === "" ? null : printFilter({ op: "search", fields: scope.searched, text })
   }
-  const field = scope.names.get(name)
-  if (field === undefined) return null
+  const counted = countedBy(name)
+  if (counted !== undefined) return textOfCount(counted, is, values[0]?.trim() ?? "")
+  const place = placeIn(scope, name)
+  if (place === null) return null
+  const { field, ways } = place
   const literal = (text: string): Operand => ({ of: "literal", text })
   const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
   const [first = ""] = values
@@ -271,7 +392,7 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
       }
     }
   })()
-  return tree === null || tree === always ? null : printFilter(tree)
+  return tree === null || tree === always ? null : printFilter(through(ways, tree))
 }
 
 /** The checked text of a simple condition, or an error message. */
