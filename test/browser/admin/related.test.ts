@@ -1,4 +1,5 @@
 // Fields of related records in the admin app's lists: in the filter, as columns, and several fields in one change.
+import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
@@ -73,6 +74,87 @@ describe.skipIf(chromiumPath === null)("the filter through relations", () => {
         "Customer → Country\nis\nNorway",
         "Lines → Product → Stock\nover\n1"
       ])
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("columns through relations", () => {
+  it("are chosen, read only, kept in the address and in saved views, and exported", async () => {
+    await using({}, async (page, list, sent) => {
+      await list.open("orders")
+      await page.getByRole("button", { name: "Columns" }).click()
+      await page.getByRole("button", { name: "Fields of customer" }).click()
+      expect(await axeAgain(page)).toEqual([])
+      await page.getByRole("checkbox", { name: "Customer → Country" }).check()
+      // What is searched for is found without opening anything.
+      await page.getByLabel("Find a column").fill("customer credit")
+      await page.getByRole("checkbox", { name: "Customer → Credit limit" }).check()
+      await page.getByLabel("Find a column").fill("")
+      for (const name of ["Owner", "Channel", "Currency", "Created"]) {
+        await page.getByRole("checkbox", { name, exact: true }).uncheck()
+      }
+      await page.keyboard.press("Escape")
+      const columns = "id,customer_id,status,total,customer.country,customer.credit_limit"
+      await expect.poll(() => list.query().get("columns")).toBe(columns)
+      await list.header("Customer · Country").waitFor()
+      expect(sent.findLast((each) => each.includes("/orders:search"))).toContain("\"customer.country\"")
+      const { body } = await stage.call(
+        "admin",
+        "GET",
+        "/orders?page_size=1&order_by=created_at%20desc&fields=id,customer.country"
+      )
+      const [first] = body["items"] as ReadonlyArray<
+        { readonly id: string; readonly expand: { readonly customer: { readonly country: string } } }
+      >
+      const countryOf = (code: string) => new Intl.DisplayNames(["en"], { type: "region" }).of(code)
+      await expect.poll(() => list.cell(0, 0).innerText()).toBe(first!.id)
+      await expect.poll(() => list.cell(0, 4).innerText()).toBe(countryOf(first!.expand.customer.country))
+      // The head says why it does not sort, and has the statistics of the path.
+      await list.header("Customer · Country").getByRole("button").first().click()
+      await page.getByText("Lists cannot be sorted by this field of a related record.").last().waitFor()
+      await page.getByRole("button", { name: "Statistics" }).click()
+      await page.getByRole("button", { name: /^Norway/ }).click()
+      await expect.poll(() => list.query().get("filter")).toBe("customer.country = \"NO\"")
+      await expect.poll(() => list.cell(0, 4).innerText()).toBe("Norway")
+      // Whoever wants to change it is told where.
+      await list.cell(0, 4).click()
+      await page.keyboard.press("F2")
+      await list.toast("This belongs to customer. Change it there.").waitFor()
+      // A file of the list has the column, too.
+      await page.getByRole("button", { name: "Export" }).click()
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("menuitem", { name: "CSV", exact: true }).click()
+      ])
+      const [head, line] = readFileSync(await download.path(), "utf8").split("\r\n")
+      expect(head).toBe(`\uFEFF${columns}`)
+      expect(line!.split(",")[4]).toBe("NO")
+      // A saved view keeps it, without what the list had before.
+      await page.getByRole("button", { name: "Save view" }).click()
+      await page.getByLabel("Name").fill("Northern")
+      await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click()
+      await list.tab("All").click()
+      await expect.poll(() => list.query().get("columns")).not.toBe(columns)
+      await list.tab("Northern").click()
+      await expect.poll(() => list.query().get("columns")).toBe(columns)
+      await expect.poll(() => list.cell(0, 4).innerText()).toBe("Norway")
+    })
+  })
+
+  it("follow another related record as soon as it is chosen", async () => {
+    await using({}, async (page, list) => {
+      const { body } = await stage.call("admin", "GET", "/customers?page_size=1&filter=country%3DPL")
+      const [{ email }] = body["items"] as readonly [{ readonly email: string }]
+      await list.open(
+        "orders",
+        `?columns=customer_id,customer.country,customer.email&filter=${encodeURIComponent("customer.country = AT")}`
+      )
+      await list.cell(0, 0).click()
+      await page.keyboard.press("F2")
+      await page.getByRole("combobox").fill(email)
+      await page.getByRole("option").first().click()
+      await expect.poll(() => list.cell(0, 2).innerText()).toBe(email)
+      expect(await list.cell(0, 1).innerText()).toBe("Poland")
     })
   })
 })

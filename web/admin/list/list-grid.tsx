@@ -12,6 +12,7 @@ import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
+import { columnAt, recordAt, valueAt } from "../model/paths.ts"
 import { isolated, plain, short } from "../model/plain.ts"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
@@ -19,6 +20,7 @@ import type { CellEditing } from "./edit.tsx"
 import type { Reorder } from "./reorder.tsx"
 import type { Rows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
+import { whyUnsortedBy } from "./state.ts"
 import type { ListView } from "./view.ts"
 
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
@@ -105,7 +107,7 @@ const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
     if (wide && event.key === "a") return selecting.all(), true
     const marked = (window.getSelection()?.toString() ?? "") !== ""
     if (wide && event.key === "c" && column !== undefined && !marked && !selecting.some) {
-      copyText(copiedCell(record[column.id]), t)
+      copyText(copiedCell(valueAt(record, column.id)), t)
       return true
     }
     if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
@@ -159,8 +161,9 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   usePreparedEditing(rows.loading)
   const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
   const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
-    const field = resource.fields.get(column.id)!
-    return <Value resource={resource} field={field} value={record[column.id]} record={record} />
+    const { field, resource: owner, ways } = columnAt(resource, column.id)!
+    const of = recordAt(record, ways.map(({ name }) => name))
+    return of === null ? null : <Value resource={owner} field={field} value={of[field.name]} record={of} />
   }, [resource])
   return (
     <Grid<AnyRecord>
@@ -187,7 +190,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       )}
       sorted={(column) => {
         const by = view.order.find(({ field }) => field === column.id)
-        if (!resource.fields.get(column.id)!.sortable) return undefined
+        if (whyUnsortedBy(columnAt(resource, column.id)!, t) !== null) return undefined
         return by === undefined ? "none" : by.descending ? "descending" : "ascending"
       }}
       {...(narrow ? {} : {

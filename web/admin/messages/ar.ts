@@ -452,7 +452,9 @@ export const ar: AppMessages = {
     through: (before, label) => `${before} ← ${label}`,
     fieldsOf: (label) => `حقول ${label}`,
     number: "العدد",
-    back: "رجوع"
+    back: "رجوع",
+    notSorted: "لا يمكن الترتيب حسب هذا الحقل من سجل مرتبط.",
+    readOnly: (label) => `هذه القيمة تتبع ${label}. غيّرها هناك.`
   },
   columns: {
     sortAscending: "ترتيب تصاعدي",

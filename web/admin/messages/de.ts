@@ -466,7 +466,9 @@ export const de: AppMessages = {
     through: (before, label) => `${before} → ${label}`,
     fieldsOf: (label) => `Felder von ${label}`,
     number: "Anzahl",
-    back: "Zurück"
+    back: "Zurück",
+    notSorted: "Nach diesem Feld eines verbundenen Datensatzes lässt sich nicht sortieren.",
+    readOnly: (label) => `Das gehört zu ${label}. Ändern Sie es dort.`
   },
   columns: {
     sortAscending: "Aufsteigend sortieren",

@@ -461,7 +461,9 @@ export const en = {
     through: (before: string, label: string): string => `${before} → ${label}`,
     fieldsOf: (label: string): string => `Fields of ${noun(label)}`,
     number: "Number",
-    back: "Back"
+    back: "Back",
+    notSorted: "Lists cannot be sorted by this field of a related record.",
+    readOnly: (label: string): string => `This belongs to ${noun(label)}. Change it there.`
   },
   columns: {
     sortAscending: "Sort ascending",

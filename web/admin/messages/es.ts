@@ -460,7 +460,9 @@ export const es: AppMessages = {
     through: (before, label) => `${before} → ${label}`,
     fieldsOf: (label) => `Campos de ${noun(label)}`,
     number: "Número",
-    back: "Atrás"
+    back: "Atrás",
+    notSorted: "No se puede ordenar por este campo de un registro relacionado.",
+    readOnly: (label) => `Esto pertenece a ${noun(label)}. Cámbielo allí.`
   },
   columns: {
     sortAscending: "Orden ascendente",

@@ -463,7 +463,9 @@ export const fr: AppMessages = {
     through: (before, label) => `${before} → ${label}`,
     fieldsOf: (label) => `Champs de ${noun(label)}`,
     number: "Nombre",
-    back: "Retour"
+    back: "Retour",
+    notSorted: "Impossible de trier par ce champ d’un enregistrement lié.",
+    readOnly: (label) => `Cette valeur appartient à ${noun(label)}. Modifiez-la là.`
   },
   columns: {
     sortAscending: "Tri croissant",

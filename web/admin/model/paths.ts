@@ -65,10 +65,13 @@ export const fieldAt = (resource: Resource, text: string): Path | undefined => {
     : { text, ways: end.ways, resource: end.resource, field, many: end.ways.some(({ many }) => many) }
 }
 
+/** Most relations on the way to a column. */
+const mostColumnWays = 3
+
 /** The column of a list: a field, or a path through relations to one record. */
 export const columnAt = (resource: Resource, text: string): Path | undefined => {
   const path = fieldAt(resource, text)
-  return path?.many === true ? undefined : path
+  return path === undefined || path.many || path.ways.length > mostColumnWays ? undefined : path
 }
 
 /** What people call a relation: its foreign key's label, or its name. */
