@@ -158,3 +158,70 @@ describe.skipIf(chromiumPath === null)("columns through relations", () => {
     })
   })
 })
+
+describe.skipIf(chromiumPath === null)("one change of several fields", () => {
+  it("is tried, written and taken back as one, and says what is wrong beside the field", async () => {
+    await using({ allow: /400/ }, async (page, list, sent) => {
+      await list.open("orders", "?order=id&columns=id,note,channel,total")
+      const before = [await list.cell(0, 1).innerText(), await list.cell(0, 2).innerText()]
+      await list.tick(0)
+      await list.tick(1)
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
+      const dialog = page.getByRole("dialog")
+      const check = dialog.getByRole("button", { name: "Check" })
+      await dialog.getByLabel("Field").selectOption("note")
+      await dialog.getByLabel("New value").fill("both at once")
+      await dialog.getByRole("button", { name: "Add a field" }).click()
+      const second = dialog.getByRole("group").nth(1)
+      expect(await second.getByLabel("Field").evaluate((each) => each === document.activeElement)).toBe(true)
+      // A field is set once.
+      expect(await second.getByLabel("Field").locator("option", { hasText: /^Note$/ }).count()).toBe(0)
+      await second.getByLabel("Field").selectOption("total")
+      await second.getByLabel("New value").fill("a lot")
+      await second.getByRole("alert").waitFor()
+      expect(await check.isDisabled()).toBe(true)
+      expect(await axeAgain(page)).toEqual([])
+      await second.getByRole("button", { name: "Leave out total" }).click()
+      await dialog.getByRole("button", { name: "Add a field" }).click()
+      await second.getByLabel("Field").selectOption("channel")
+      await second.getByLabel("New value").selectOption(before[1] === "phone" ? "web" : "phone")
+      await check.click()
+      await dialog.getByText("All 2 records pass.").waitFor()
+      await dialog.getByText("Note: both at once").waitFor()
+      await dialog.getByRole("button", { name: "Change 2 records" }).click()
+      await list.toast("2 records changed").waitFor()
+      const written = sent.filter((line) => line.includes(":batchWrite") && !line.includes("dry_run=true"))
+      expect(written).toHaveLength(1)
+      await expect.poll(() => list.cell(0, 1).innerText()).toBe("both at once")
+      expect(await list.cell(0, 2).innerText()).not.toBe(before[1])
+      await page.getByRole("button", { name: /^Undo/ }).click()
+      await expect.poll(async () => [await list.cell(0, 1).innerText(), await list.cell(0, 2).innerText()]).toEqual(
+        before
+      )
+    })
+  })
+
+  it("goes to the service as one task where all that match are changed", async () => {
+    await using({}, async (page, list, sent) => {
+      await list.open("orders", `?filter=${encodeURIComponent("customer.country = DE")}`)
+      await page.getByRole("checkbox", { name: "Select all" }).click()
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByLabel("Field").selectOption("note")
+      await dialog.getByLabel("New value").fill("all of them")
+      await dialog.getByRole("button", { name: "Add a field" }).click()
+      await dialog.getByRole("group").nth(1).getByLabel("Field").selectOption("channel")
+      await dialog.getByRole("group").nth(1).getByLabel("New value").selectOption("store")
+      await dialog.getByRole("button", { name: /^(Check|Try)/ }).click()
+      await dialog.getByText("Channel: store").waitFor()
+      await dialog.getByText(/would be (written|changed)/).waitFor()
+      const tried = sent.findLast((line) => line.includes("/orders:bulk"))!
+      expect(tried).toContain("dry_run=true")
+      expect(JSON.parse(tried.slice(tried.indexOf("{")))).toMatchObject({
+        filter: "customer.country = DE",
+        data: { note: "all of them", channel: "store" }
+      })
+      await page.getByRole("button", { name: "Cancel" }).click()
+    })
+  })
+})

@@ -456,6 +456,10 @@ export const ar: AppMessages = {
     notSorted: "لا يمكن الترتيب حسب هذا الحقل من سجل مرتبط.",
     readOnly: (label) => `هذه القيمة تتبع ${label}. غيّرها هناك.`
   },
+  bulk: {
+    add: "إضافة حقل",
+    leaveOut: (label) => `استبعاد ${label}`
+  },
   columns: {
     sortAscending: "ترتيب تصاعدي",
     sortDescending: "ترتيب تنازلي",

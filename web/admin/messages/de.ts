@@ -470,6 +470,10 @@ export const de: AppMessages = {
     notSorted: "Nach diesem Feld eines verbundenen Datensatzes lässt sich nicht sortieren.",
     readOnly: (label) => `Das gehört zu ${label}. Ändern Sie es dort.`
   },
+  bulk: {
+    add: "Feld hinzufügen",
+    leaveOut: (label) => `${label} weglassen`
+  },
   columns: {
     sortAscending: "Aufsteigend sortieren",
     sortDescending: "Absteigend sortieren",

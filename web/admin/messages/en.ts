@@ -465,6 +465,11 @@ export const en = {
     notSorted: "Lists cannot be sorted by this field of a related record.",
     readOnly: (label: string): string => `This belongs to ${noun(label)}. Change it there.`
   },
+  /** Several fields in one change. */
+  bulk: {
+    add: "Add a field",
+    leaveOut: (label: string): string => `Leave out ${noun(label)}`
+  },
   columns: {
     sortAscending: "Sort ascending",
     sortDescending: "Sort descending",

@@ -464,6 +464,10 @@ export const es: AppMessages = {
     notSorted: "No se puede ordenar por este campo de un registro relacionado.",
     readOnly: (label) => `Esto pertenece a ${noun(label)}. Cámbielo allí.`
   },
+  bulk: {
+    add: "Añadir un campo",
+    leaveOut: (label) => `No cambiar ${noun(label)}`
+  },
   columns: {
     sortAscending: "Orden ascendente",
     sortDescending: "Orden descendente",

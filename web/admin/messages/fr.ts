@@ -467,6 +467,10 @@ export const fr: AppMessages = {
     notSorted: "Impossible de trier par ce champ d’un enregistrement lié.",
     readOnly: (label) => `Cette valeur appartient à ${noun(label)}. Modifiez-la là.`
   },
+  bulk: {
+    add: "Ajouter un champ",
+    leaveOut: (label) => `Ne pas modifier ${noun(label)}`
+  },
   columns: {
     sortAscending: "Tri croissant",
     sortDescending: "Tri décroissant",
