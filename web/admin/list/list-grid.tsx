@@ -1,6 +1,6 @@
 /** The grid of a list: what its cells show, what its keys do, and how a row is opened. */
 
-import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useState } from "react"
+import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import { fileName, fileOf } from "../field/file.tsx"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
@@ -20,7 +20,8 @@ import type { CellEditing } from "./edit.tsx"
 import type { Reorder } from "./reorder.tsx"
 import type { Rows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
-import { whyUnsortedBy } from "./state.ts"
+import { titleColumn, whyUnsortedBy } from "./state.ts"
+import { TitleCell } from "./title-cell.tsx"
 import type { ListView } from "./view.ts"
 
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
@@ -160,11 +161,35 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   const placeLabel = usePlaceLabel(props)
   usePreparedEditing(rows.loading)
   const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
+  // Rows are drawn again only when they change: their links ask for what opening means when they are pressed.
+  const opening = useRef(open)
+  opening.current = open
+  const title = titleColumn(resource, view.columns)
+  const marked = title ?? view.columns[0]?.id
   const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
     const { field, resource: owner, ways } = columnAt(resource, column.id)!
     const of = recordAt(record, ways.map(({ name }) => name))
-    return of === null ? null : <Value resource={owner} field={field} value={of[field.name]} record={of} />
-  }, [resource])
+    const key = column.id === marked ? keyOf(resource, record) : null
+    const value = of === null ? null : (
+      <Value
+        resource={owner}
+        field={field}
+        value={of[field.name]}
+        record={of}
+        linked={key === null || column.id !== title}
+      />
+    )
+    return key === null ? value : (
+      <TitleCell
+        to={addressOf(resource, key)}
+        linked={column.id === title}
+        end={column.end}
+        onOpen={(index) => opening.current(record, index)}
+      >
+        {value}
+      </TitleCell>
+    )
+  }, [resource, title, marked])
   return (
     <Grid<AnyRecord>
       label={resource.view.label.plural}

@@ -2,10 +2,25 @@ import { describe, expect, it } from "vitest"
 import { related } from "../../../test/support/related.ts"
 import { toCsv, toJson } from "./copied.ts"
 import { needsOf } from "./needs.ts"
-import { columnsOf, printChoices, readChoices } from "./state.ts"
+import { columnsOf, printChoices, readChoices, titleColumn } from "./state.ts"
 
 const orders = related.resources.get("orders")!
 const lines = related.resources.get("lines")!
+
+describe("the column that opens records", () => {
+  const titled = (title: string | null, columns: string) =>
+    titleColumn({ ...orders, view: { ...orders.view, title } }, columnsOf(orders, readChoices(columns, orders)))
+
+  it.each([
+    ["note", "id,note", "note"],
+    ["{customer_id} · {note}", "customer_id,status,note", "note"],
+    ["note", "status,id", "id"],
+    [null, "customer.name,status,note", "status"],
+    ["customer_id", "customer_id,customer.country", null]
+  ])("is that of the title %s among %s: %s", (title, columns, found) => {
+    expect(titled(title, columns)).toBe(found)
+  })
+})
 
 describe("columns through relations", () => {
   it("stand in the address beside those of the records, with their marks", () => {

@@ -3,6 +3,7 @@
  * are copied into it. Pure.
  */
 
+import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
 import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
@@ -103,6 +104,19 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
       pinned
     }
   }))
+
+/**
+ * The column whose cells open their records: that of the title, else of the key, else the first one that leads nowhere else. Null where all of them lead to
+ * other records.
+ */
+export const titleColumn = (resource: Resource, columns: readonly Column[]): string | null => {
+  const own = columns.flatMap(({ id }) => {
+    const field = resource.fields.get(id)
+    return field === undefined || field.relation !== undefined || holdsFiles(field) ? [] : [id]
+  })
+  const wanted = [...fieldsOfTitle(resource.view.title ?? ""), ...resource.model.primaryKey]
+  return wanted.find((name) => own.includes(name)) ?? own[0] ?? null
+}
 
 /** Why no list can be sorted by a column, or null where one can. */
 export const whyUnsortedBy = ({ field, ways }: Path, t: Pick<Messages, "columns" | "paths">): string | null =>
