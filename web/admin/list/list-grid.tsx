@@ -13,7 +13,7 @@ import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { columnAt, recordAt, valueAt } from "../model/paths.ts"
-import { isolated, plain, short } from "../model/plain.ts"
+import { isolated, isVisible, plain, short } from "../model/plain.ts"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
@@ -170,6 +170,8 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
     const { field, resource: owner, ways } = columnAt(resource, column.id)!
     const of = recordAt(record, ways.map(({ name }) => name))
     const key = column.id === marked ? keyOf(resource, record) : null
+    // A link that nobody sees leads nowhere: then the mark opens the record, and Enter does.
+    const linked = column.id === title && isVisible(plain(of?.[field.name]))
     const value = of === null ? null : (
       <Value
         resource={owner}
@@ -182,7 +184,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
     return key === null ? value : (
       <TitleCell
         to={addressOf(resource, key)}
-        linked={column.id === title}
+        linked={linked}
         end={column.end}
         onOpen={(index) => opening.current(record, index)}
       >

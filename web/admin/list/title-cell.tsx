@@ -27,7 +27,7 @@ export const TitleCell = ({ children, end, linked, onOpen, to }: TitleCellProps)
   return (
     <span className="title-cell" data-end={end ? "" : undefined}>
       {linked
-        ? <Link to={to} className="title-link cut" tabIndex={-1} draggable={false} onClick={onClick}>{children}</Link>
+        ? <Link to={to} className="title-link" tabIndex={-1} draggable={false} onClick={onClick}>{children}</Link>
         : children}
       {/* The row's key for opening is Enter; the mark is for the pointer, so that each row is read out once. */}
       <Link
