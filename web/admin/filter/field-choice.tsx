@@ -4,9 +4,10 @@ import { ArrowLeft, ChevronRight, Search } from "lucide-react"
 import { type FormEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
-import { subjectAt, textOfSimple } from "../model/conditions.ts"
+import { textOfSimple } from "../model/conditions.ts"
 import { endOf, fieldAt, type Path, pathLabels, pathsFrom, relationLabel, waysOf } from "../model/paths.ts"
 import { isolated, short } from "../model/plain.ts"
+import { subjectAt } from "../model/subjects.ts"
 import style from "./filter.module.css"
 
 /** How many relations away a field is offered. The filter as text goes further. */

@@ -4,8 +4,9 @@ import type { MetaField } from "../../client/index.ts"
 import { type Reader, textOf } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
-import { type Condition, type Operator, type Simple, subjectAt } from "../model/conditions.ts"
+import type { Condition, Operator, Simple } from "../model/conditions.ts"
 import { type Path, pathLabels, relationLabel, waysOf } from "../model/paths.ts"
+import { subjectAt } from "../model/subjects.ts"
 
 /** The word for an operator, by the field's kind: `after` for times, `over` for numbers. */
 export const operatorWord = (is: Operator, field: MetaField | undefined, t: Messages): string => {

@@ -8,10 +8,10 @@ import {
   readConditions,
   type Simple,
   simpleOf,
-  subjectAt,
   textOfSimple,
   withCondition
 } from "./conditions.ts"
+import { subjectAt } from "./subjects.ts"
 
 const field = (name: string, kind: string, more: object = {}) => ({
   name,

@@ -12,12 +12,12 @@ import {
   type Relations,
   type Step
 } from "../../../core/domain/filter/read.ts"
-import { always, type FilterTree, not, type Operand, type Way } from "../../../core/domain/filter/tree.ts"
+import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../../core/domain/model/model.ts"
 import type { Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
-import { fieldAt, type Path, waysOf } from "./paths.ts"
+import { countedBy, farOf, placeIn, through } from "./subjects.ts"
 
 /** The operators that people choose from. */
 export type Operator =
@@ -164,29 +164,6 @@ const offsetOf = (back: string): bigint | null => {
 
 const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost" } as const
 
-/** A condition on related records: the names of the relations with periods, and the condition on the record at their end. */
-const farOf = (tree: Some): { readonly at: string; readonly end: FilterTree } => {
-  let at = ""
-  let end: FilterTree = tree
-  while (end.op === "some") {
-    at += `${end.way.relation.name}.`
-    end = end.item
-  }
-  return { at, end }
-}
-
-type Some = Extract<FilterTree, { readonly op: "some" }>
-
-/** A condition on a field, asked of the records at the end of ways. What is denied is denied of all of them. */
-const through = (ways: readonly Way[], tree: FilterTree): FilterTree => {
-  if (ways.length === 0) return tree
-  const some = (item: FilterTree): FilterTree =>
-    ways.reduceRight<FilterTree>((inner, way) => ({ op: "some", way, item: inner }), item)
-  // A path is empty where no record at its end has a value, also where no record is.
-  if (tree.op === "null") return not(some(not(tree)))
-  return tree.op === "not" && tree.item.op !== "null" ? not(some(tree.item)) : some(tree)
-}
-
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
   if (tree.op === "in") {
@@ -283,49 +260,6 @@ export const readConditions = (
 export const printConditions = (texts: readonly string[]): string =>
   // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
-
-/** The relation whose records a condition counts. */
-const countedBy = (field: string): string | undefined => /^count\((\w+)\)$/.exec(field)?.[1]
-
-/** What a condition is about: a field, a path, or the number of related records. Undefined if the caller does not see it. */
-export const subjectAt = (resource: Resource, text: string): Path | undefined => {
-  const counted = countedBy(text)
-  if (counted === undefined) return fieldAt(resource, text)
-  const way = waysOf(resource).find(({ relation }) => relation.name === counted)
-  return way === undefined
-    ? undefined
-    : { text, ways: [], resource, field: { ...numberField, name: text }, many: false }
-}
-
-const numberField: MetaField = {
-  name: "",
-  kind: "integer",
-  optional: true,
-  readOnly: true,
-  writable: { create: false, update: false },
-  filterable: true,
-  sortable: false,
-  searched: false,
-  sensitive: false
-}
-
-/** The field at the end of a path, and the ways that lead there. */
-const placeIn = (scope: FilterScope, text: string): { readonly field: Field; readonly ways: readonly Way[] } | null => {
-  const own = scope.names.get(text)
-  if (own !== undefined) return { field: own, ways: [] }
-  const names = text.split(".")
-  const last = names.pop()!
-  const ways: Way[] = []
-  let at = scope
-  for (const name of names) {
-    const step = at.relations?.step(name) ?? null
-    if (step === null) return null
-    ways.push(step.way)
-    at = step.scope
-  }
-  const field = at.names.get(last)
-  return field === undefined ? null : { field, ways }
-}
 
 const comparators: { readonly [is in Operator]?: string } = {
   is: "=",
