@@ -8,7 +8,7 @@ import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { settle } from "../ground/settled.ts"
-import { keyOf, type Resource } from "../model/catalogue.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export interface RowsQuery {
@@ -45,6 +45,8 @@ export interface Rows {
   /** Reads all rows again, beginning with the visible ones. */
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Reads a record again, with those that it leads to. */
+  readonly renew: (key: string) => Promise<void>
   /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
   readonly forget: (key: string) => boolean
   readonly countExactly: () => void
@@ -70,6 +72,9 @@ const checked = (page: AnyPage): AnyPage => {
   }
   return page
 }
+
+/** The relations of a path of fields; null for a field of the record itself. */
+const waysOf = (text: string): string | null => text.includes(".") ? text.slice(0, text.lastIndexOf(".")) : null
 
 const totalOf = (page: AnyPage): Total => {
   if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
@@ -102,11 +107,15 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
   const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
 
+  // Whole records come without those that paths of fields lead to.
+  const expand = query.fields.length > mostFields
+    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
+    : query.expand
   const parameters = useMemo(() => ({
     filter: query.filter,
     order_by: query.order,
     ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
-    ...(query.expand.length === 0 ? {} : { expand: query.expand }),
+    ...(expand.length === 0 ? {} : { expand }),
     ...(query.deleted ? { show_deleted: true } : {}),
     ...(query.args === undefined ? {} : { args: query.args })
   }), [text])
@@ -210,6 +219,13 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
+    renew: useCallback(async (key) => {
+      const record = await resourceClient(resource.name).get(keyPartsOf(key), {
+        fields: parameters.fields,
+        expand: parameters.expand
+      })
+      shown.current?.pages.replace(key, (before) => ({ ...before, ...record }))
+    }, [parameters, resource]),
     forget: useCallback((key) => shown.current?.pages.forget(key) ?? true, []),
     countExactly: useCallback(() => {
       const current = shown.current
