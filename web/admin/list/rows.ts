@@ -96,6 +96,22 @@ interface Held {
 const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
   at === undefined ? null : { at, failedAt: failedAt ?? null }
 
+const parametersOf = (query: RowsQuery) => {
+  const whole = query.fields.length > mostFields
+  // Whole records come without those that paths of fields lead to.
+  const expand = whole
+    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
+    : query.expand
+  return {
+    filter: query.filter,
+    order_by: query.order,
+    ...(whole ? {} : { fields: query.fields }),
+    ...(expand.length === 0 ? {} : { expand }),
+    ...(query.deleted ? { show_deleted: true } : {}),
+    ...(query.args === undefined ? {} : { args: query.args })
+  }
+}
+
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
   const [, changed] = useReducer((turn: number) => turn + 1, 0)
@@ -107,18 +123,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
   const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
 
-  // Whole records come without those that paths of fields lead to.
-  const expand = query.fields.length > mostFields
-    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
-    : query.expand
-  const parameters = useMemo(() => ({
-    filter: query.filter,
-    order_by: query.order,
-    ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
-    ...(expand.length === 0 ? {} : { expand }),
-    ...(query.deleted ? { show_deleted: true } : {}),
-    ...(query.args === undefined ? {} : { args: query.args })
-  }), [text])
+  const parameters = useMemo(() => parametersOf(query), [text])
 
   // Before the page is painted, which takes as long as the service takes for the rows.
   useLayoutEffect(() => {
