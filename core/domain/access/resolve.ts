@@ -229,12 +229,14 @@ const decideFunction = (
   thrown: Thrown
 ): Decision => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, operation !== "read", rules.check, thrown)
+  const { check, related } = rules
+  const asked = operation === "read" ? related?.read : related?.write
+  const { touched, answer } = ask(run, caller, operation !== "read", asked ?? check, thrown)
   if (!touched) return answer
   if (operation === "read") return deny
   return perCaller(recordDecisions, rule, caller, () => ({
     of: "record",
-    decide: (record) => askWith(run, caller, record, rules.check, thrown)
+    decide: (record) => askWith(run, caller, record, check, thrown)
   }))
 }
 

@@ -5,6 +5,7 @@
  */
 
 import * as Result from "effect/Result"
+import { declaredScope, ownScope } from "../access/declared.ts"
 import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
@@ -13,7 +14,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, Model, Models, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
@@ -51,7 +52,8 @@ export interface Draft {
 /** A model with what only startup needs of it. */
 export interface Built {
   readonly model: Model
-  readonly rules: CompiledRules
+  /** Its access rules, once all models have their relations. */
+  readonly rulesAmong: (models: Models) => CompiledRules
   readonly events: ReadonlyMap<string, CompiledEvent>
   readonly broken: ReadonlySet<string>
 }
@@ -540,20 +542,16 @@ export const buildModel = (
   const version = system(draft.version)
   for (const column of draft.kept) system(column)
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const names = new Map<string, Field>()
-  for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
-  for (const column of columns) names.set(column.name, column)
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
     fields: byName,
-    scope: { names, searched: fields.filter((field) => field.searched), caller: true },
+    scope: ownScope({ columns, fields }),
     broken,
     roles,
     softDelete: draft.softDelete !== null,
     report
   }
-  const rules = compileRules(draft.declaration["access"], of)
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
@@ -581,7 +579,13 @@ export const buildModel = (
     relations
   }
   checkDerived(model, report)
-  return { model, rules, events, broken, relations }
+  const rulesAmong = (models: Models): CompiledRules =>
+    compileRules(draft.declaration["access"], {
+      ...of,
+      related: declaredScope(model, models),
+      told: events.size > 0
+    })
+  return { model, rulesAmong, events, broken, relations }
 }
 
 /** Fills each model's relations: from every relation field the way to its target, and from the target the way back. */

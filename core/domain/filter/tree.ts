@@ -200,6 +200,9 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   return found
 }
 
+/** Whether a tree asks for related records, so that only the database can judge it. */
+export const goesThrough = (tree: FilterTree): boolean => relatedOf(tree).length > 0
+
 /** The fields of the record itself that a filter asks for; of a relation that is its near side. */
 export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
   switch (tree.op) {
