@@ -249,12 +249,12 @@ onBoth("writes", fixture, (use) => {
 })
 
 onBoth("batches", fixture, (use) => {
-  const task = (id: number, project_id = 1) => ({
+  const taking = (id: number, project_id = 1) => ({
     op: "create",
     resource: "tasks",
     data: { id, project_id, title: `t${id}` }
   })
-  const member = {
+  const joining = {
     op: "create",
     resource: "members",
     data: { id: 70, project_id: 1, user_id: "olga", level: "editor" }
