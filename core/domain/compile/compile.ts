@@ -256,7 +256,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const callable = new Set(functions.keys())
   const scopes = new Map([...built].map(([name, { model, broken }]): [string, ViewScope] => [
     name,
-    { model, broken, roles, functions: callable, report }
+    { model, models, broken, roles, functions: callable, report }
   ]))
   const formDrafts: FormDraft[] = []
   const views = compileViews(raw["views"], scopes, report, formDrafts)

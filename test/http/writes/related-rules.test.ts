@@ -69,7 +69,25 @@ const tasks = defineResource("tasks", {
   }
 })
 
-const config = defineConfig({ resources: [projects, members, tasks] })
+/** At most one seat of a room is taken: the rule asks for the record's own table. */
+const rooms = defineResource("rooms", { primaryKey: "id", fields: { id: f.integer() } })
+const seats = defineResource("seats", {
+  primaryKey: "id",
+  fields: { id: f.integer(), room_id: relation("rooms"), taken: f.boolean() },
+  access: {
+    create: where`has(room, "count(seats, 'taken = true') <= 1")`,
+    update: where`has(room, "count(seats, 'taken = true') <= 1")`
+  }
+})
+
+/** Where nobody leads yet, only somebody who leads may come. */
+const guests = defineResource("guests", {
+  primaryKey: "id",
+  fields: { id: f.integer(), room_id: relation("rooms"), leads: f.boolean() },
+  access: { create: where`has(room, "guests.leads = true")` }
+})
+
+const config = defineConfig({ resources: [projects, members, tasks, rooms, seats, guests] })
 
 const member = (id: number, project_id: number, user_id: string, level: string, more = {}) => ({
   id,
@@ -92,6 +110,8 @@ const task = (id: number, project_id: number, title: string, more = {}) => ({
 })
 
 const rows = {
+  rooms: [{ id: 1 }],
+  seats: [1, 2].map((id) => ({ id, room_id: 1, taken: false })),
   projects: [1, 2, 3, 4].map((id) => ({ id, tenant_id: id === 4 ? 2 : 1, owner_id: "olga", name: `p${id}` })),
   members: [
     member(1, 1, "ann", "editor"),
@@ -124,6 +144,9 @@ const fixture = (): Fixture => ({
       id integer primary key, tenant_id integer not null, project_id integer not null references projects,
       parent_id integer references tasks, title text not null unique, state text not null
     );
+    create table rooms (id integer primary key);
+    create table guests (id integer primary key, room_id integer not null references rooms, leads boolean not null);
+    create table seats (id integer primary key, room_id integer not null references rooms, taken boolean not null);
     create index on members (project_id, tenant_id, user_id);
     create index on tasks (project_id, tenant_id);
   `,
@@ -162,7 +185,7 @@ onBoth("reads", fixture, (use) => {
       expect(await ids(use(), ann, "tasks")).toEqual([10, 11, 20])
       expect(await ids(use(), bob, "tasks")).toEqual([20, 30])
     }
-    expect(await ids(use(), nowhere, "projects")).toEqual([])
+    expect((await use().get(nowhere, at("projects"))).status).toBe(403)
   })
 
   it("count, group, seek and page the same rows", async () => {
@@ -245,6 +268,37 @@ onBoth("writes", fixture, (use) => {
     expect((await remove(use(), ann, "tasks/60")).status).toBe(204)
     expect((await remove(use(), ann, "projects/1")).status).toBe(204)
     expect((await use().get(ann, `${base}/projects/1`)).status).toBe(404)
+  })
+})
+
+onBoth("rules about the table itself", fixture, (use) => {
+  const seat = (id: number) => `${base}/seats/${id}`
+  const found = async () => pluck(await use().get(ann, at("seats")), "taken")
+
+  it("see what the write itself has changed", async () => {
+    const both = await batch(use(), ann, [
+      { op: "update", resource: "seats", key: "1", etag: "*", data: { taken: true } },
+      { op: "update", resource: "seats", key: "2", etag: "*", data: { taken: true } }
+    ])
+    expect(both.status, both.text).toBe(403)
+    expect(await found()).toEqual([false, false])
+    expect((await patch(use(), ann, seat(1), { taken: true })).status).toBe(200)
+    expect((await patch(use(), ann, seat(2), { taken: true })).status).toBe(403)
+    expect((await create(use(), ann, "seats", { id: 3, room_id: 1, taken: true })).status).toBe(403)
+    expect(await found()).toEqual([true, false])
+    expect((await patch(use(), ann, seat(1), { taken: false })).status).toBe(200)
+    expect((await create(use(), ann, "seats", { id: 3, room_id: 1, taken: true })).status).toBe(201)
+    expect(await found()).toEqual([false, false, true])
+  })
+})
+
+onBoth("creates of one kind", fixture, (use) => {
+  const guest = (id: number, leads: boolean) => ({ op: "create", resource: "guests", data: { id, room_id: 1, leads } })
+
+  it("are judged in their order, not by what comes later in the same statement", async () => {
+    expect((await batch(use(), ann, [guest(1, false), guest(2, true)])).status).toBe(403)
+    const led = await batch(use(), ann, [guest(1, true), guest(2, false)])
+    expect(led.status, led.text).toBe(200)
   })
 })
 
