@@ -8,7 +8,7 @@ import { readFilter } from "../filter/read.ts"
 import { type FilterTree, goesThrough, relatedOf } from "../filter/tree.ts"
 import type { Caller } from "./caller.ts"
 import { declaredScope } from "./declared.ts"
-import { resolveAccess } from "./resolve.ts"
+import { makeAccessResolver, resolveAccess } from "./resolve.ts"
 import type { RuleFunction } from "./rules.ts"
 import { where } from "./where.ts"
 
@@ -89,6 +89,24 @@ describe("rules through relations", () => {
     expect(access.decisions.update.of).toBe("filter")
     const { delete: remove } = access.decisions
     expect(remove.of === "record" && remove.decide({ name: "open" })).toEqual({ of: "deny" })
+  })
+
+  it("that a function answers where none may be, deny and are told to the operator", () => {
+    const related = () => where`has(members, "user_id = caller.id")`
+    const { defaults, models, rules } = compiled(
+      { read: related, update: ({ record }) => record["name"] === "open" && related() },
+      { events: { created: true } }
+    )
+    const told: string[] = []
+    const { resolve } = makeAccessResolver(models, rules, defaults, (resource, place, error) => {
+      told.push(`${resource} ${place} ${(error as Error).name}`)
+    })
+    const { read, update } = resolve(ann, "projects")!.decisions
+    expect(read.of).toBe("deny")
+    expect(update.of === "record" && update.decide({ name: "closed" }).of).toBe("deny")
+    expect(told).toEqual(["projects read RefusedFilter"])
+    expect(update.of === "record" && update.decide({ name: "open" }).of).toBe("deny")
+    expect(told).toEqual(["projects read RefusedFilter", "projects update RefusedFilter"])
   })
 
   it("name only relations that there are", () => {
