@@ -5,14 +5,17 @@
 
 import type { FilterScope, Step } from "../filter/read.ts"
 import { both } from "../filter/tree.ts"
+import { needsArguments } from "../model/database-function.ts"
 import type { Model, Models } from "../model/model.ts"
 import { liveOnly } from "./reach.ts"
 import { tenantRows } from "./resolve.ts"
 
 /** The names that an access rule of a model may use: those of the record itself. */
-export const ownScope = ({ columns, fields }: Pick<Model, "columns" | "fields">): FilterScope => {
+export const ownScope = (
+  { columns, fields, members = [] }: Pick<Model, "columns" | "fields" | "members">
+): FilterScope => {
   const names = new Map(columns.flatMap((column) => column.alias === null ? [] : [[column.alias, column] as const]))
-  for (const column of columns) names.set(column.name, column)
+  for (const column of [...members, ...columns]) names.set(column.name, column)
   return { names, searched: fields.filter((field) => field.searched), caller: true }
 }
 
@@ -22,9 +25,9 @@ export const declaredScope = (model: Model, models: Models): FilterScope => thro
 /** The names of declared fields and relations, for filters that somebody is going to use. */
 export const publicScope = (model: Model, models: Models): FilterScope => through(callerScope, model, models)
 
-const callerScope = ({ fields }: Model): FilterScope => {
+const callerScope = ({ fields, members = [] }: Model): FilterScope => {
   const names = new Map(fields.flatMap((field) => field.alias === null ? [] : [[field.alias, field] as const]))
-  for (const field of fields) names.set(field.name, field)
+  for (const field of [...members, ...fields]) names.set(field.name, field)
   return { names, searched: fields.filter((field) => field.searched), caller: false }
 }
 
@@ -36,14 +39,16 @@ const through = (scopeOf: (model: Model) => FilterScope, model: Model, models: M
     const relation = model.relations.get(name)
     const target = relation === undefined ? undefined : models.get(relation.target)
     const to = relation === undefined ? undefined : target?.byName.get(relation.to)
-    const found = relation === undefined || target === undefined || to === undefined ? null : {
+    // Nobody would say with which arguments a rule asks a function.
+    const asked = target === undefined || needsArguments(target) ? undefined : target
+    const found = relation === undefined || asked === undefined || to === undefined ? null : {
       way: {
         relation,
-        model: target,
+        model: asked,
         to,
-        rows: target.tenant === null ? liveOnly(target) : both(tenantRows(target.tenant), liveOnly(target))
+        rows: asked.tenant === null ? liveOnly(asked) : both(tenantRows(asked.tenant), liveOnly(asked))
       },
-      scope: through(scopeOf, target, models)
+      scope: through(scopeOf, asked, models)
     }
     known.set(name, found)
     return found

@@ -14,10 +14,12 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Model, Models, Relation } from "../model/model.ts"
+import type { Field, Materialized, Model, Models, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
+import { canBeKey } from "../value/traits.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { compileFunction, type FunctionDraft, readFunction, refuseBesideFunction } from "./database-function.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -29,6 +31,7 @@ import {
   shapeOf
 } from "./field.ts"
 import { checkDerived, compileFileField } from "./file.ts"
+import { closed, readMaterialized, readReadOnly } from "./read-only.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -38,6 +41,12 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  /** The function that gives the rows, or null. */
+  readonly from: FunctionDraft | null
+  readonly materialized: Materialized | null
+  readonly readOnly: boolean
+  /** Declared search vectors, which are no fields of records. */
+  readonly vectors: readonly DraftField[]
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -61,6 +70,9 @@ export interface Built {
 const properties = [
   "description",
   "table",
+  "from",
+  "materialized",
+  "readOnly",
   "fields",
   "primaryKey",
   "tenant",
@@ -187,7 +199,11 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
-  const fields = readFields(name, declaration["fields"], report)
+  const materialized = readMaterialized(name, declaration, report)
+  const from = readFunction(name, declaration, readTable, report)
+  const declared = readFields(name, declaration["fields"], report)
+  const isVector = ({ spec }: DraftField): boolean => spec.kind === "searchVector"
+  const fields = new Map([...declared].filter(([, field]) => !isVector(field)))
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
   if (owner === null && ownerName !== undefined) {
@@ -204,9 +220,13 @@ export const readResource = (
   return {
     name,
     declaration,
-    schema: table?.schema ?? null,
-    table: table?.table ?? name,
+    schema: from === null ? table?.schema ?? null : from.schema,
+    table: from === null ? table?.table ?? name : from.name,
+    from,
+    materialized,
+    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined || materialized !== null,
     fields,
+    vectors: [...declared.values()].filter(isVector),
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
     tenant: column("tenant"),
@@ -262,6 +282,12 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
     }
     const key = target.key[0]
     if (key === undefined) return refuse(null, "")
+    if (target.from !== null) {
+      return refuse(
+        `The relation points at "${target.name}", which is a function of the database: its records exist only with arguments.`,
+        "Point at the resource of a table, or declare the field with its own kind."
+      )
+    }
     if (target.key.length > 1) {
       return refuse(
         `The relation points at "${target.name}", whose key has ${target.key.length} fields.`,
@@ -298,7 +324,8 @@ const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
   for (const field of draft.key) {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
-    if (kind === "json" || kind === "float") {
+    if (kind === "list") say(field, "A field of the primary key cannot be a list.", "Choose another key.")
+    if (kind !== "list" && kind !== undefined && !canBeKey(kind)) {
       say(
         field,
         `A field of the primary key cannot be of kind ${kind}: its values have no exact text.`,
@@ -390,8 +417,9 @@ const checkFilled = (draft: Draft, say: Say): void => {
     if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
-    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
-      spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
+    const filled = draft.readOnly || spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+      spec.stamped ||
+      spec.kind === "files" || spec.kind === "native" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,
@@ -457,6 +485,51 @@ const descriptionOf = ({ declaration, name }: Draft, report: Report): string | n
   )
   return null
 }
+
+/** The declared paths of a JSON field, as fields of filters and orders. They have no place among the columns yet. */
+const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[] =>
+  Object.entries(paths ?? {}).map(([path, { spec }]): Field => ({
+    ...whole,
+    ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec),
+    name: `${whole.name}.${path}`,
+    member: { of: whole, path: path.split("."), storage },
+    optional: true,
+    readOnly: true,
+    filterable: spec.filterable,
+    sortable: spec.sortable,
+    searched: false,
+    unique: false,
+    alias: null,
+    default: null,
+    label: null,
+    help: null,
+    multiline: null
+  }))
+
+const vectorOf = ({ name, spec }: DraftField, index: number): Field => ({
+  kind: "text",
+  max: null,
+  name,
+  column: spec.column ?? name,
+  index,
+  relation: null,
+  optional: true,
+  readOnly: true,
+  filterable: false,
+  sortable: false,
+  searched: false,
+  unique: false,
+  sensitive: true,
+  alias: null,
+  default: null,
+  stamped: false,
+  system: false,
+  label: null,
+  help: null,
+  multiline: null,
+  vector: { config: spec.config },
+  file: null
+})
 
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
@@ -541,12 +614,15 @@ export const buildModel = (
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
   for (const column of draft.kept) system(column)
+  const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
+    .map((member, i): Field => ({ ...member, index: columns.length + i }))
+  const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))
   const byName = new Map(fields.map((field) => [field.name, field]))
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
-    fields: byName,
-    scope: ownScope({ columns, fields }),
+    fields: new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)]),
+    scope: ownScope({ columns, fields, members }),
     broken,
     roles,
     softDelete: draft.softDelete !== null,
@@ -563,6 +639,8 @@ export const buildModel = (
     table: draft.table,
     fields,
     columns,
+    ...(members.length === 0 ? {} : { members }),
+    ...(vectors.length === 0 ? {} : { vectors }),
     byName,
     key: draft.key.map((field) => built.get(field)!),
     tenant,
@@ -573,18 +651,23 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
+    ...(draft.readOnly ? { readOnly: true } : {}),
+    ...(draft.materialized === null ? {} : { materialized: draft.materialized }),
+    ...(draft.from === null
+      ? {}
+      : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),
     relations
   }
   checkDerived(model, report)
-  const rulesAmong = (models: Models): CompiledRules =>
-    compileRules(draft.declaration["access"], {
-      ...of,
-      related: declaredScope(model, models),
-      told: events.size > 0
-    })
+  if (model.function !== undefined) refuseBesideFunction(model, report)
+  const rulesAmong = (models: Models): CompiledRules => {
+    const related = declaredScope(model, models)
+    const declared = compileRules(draft.declaration["access"], { ...of, related, told: events.size > 0 })
+    return draft.readOnly ? closed(draft.name, declared, report) : declared
+  }
   return { model, rulesAmong, events, broken, relations }
 }
 
@@ -633,7 +716,8 @@ export const linkModels = (
       const giver = { resource: draft.name, field: field.name }
       const name = field.spec.as ?? field.name.replace(/_id$/, "")
       add(source, { name, target: target.model.name, many: false, from, to: to.name }, giver, "as")
-      if (field.spec.inverse === false) continue
+      // Nobody comes back to the rows of a function without arguments.
+      if (field.spec.inverse === false || draft.from !== null) continue
       const back = field.spec.inverse ?? draft.name
       add(target, { name: back, target: draft.name, many: true, from: to, to: field.name }, giver, "inverse")
     }

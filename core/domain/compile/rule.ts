@@ -126,6 +126,13 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: Acces
   return null
 }
 
+/** The rule of refreshes: no record decides, so no function and no filter does. */
+const compileRefresh = (raw: unknown, of: AccessScope): CompiledRule | null => {
+  if (typeof raw === "boolean" || isTextList(raw)) return compileRule(raw, "access.refresh", null, of)
+  of.report(of.resource, null, `access.refresh is ${shown(raw)}.`, "Write true, false or a list of roles.")
+  return null
+}
+
 const fieldOperations = ["read", "write"] as const
 
 /** Compiles `access`. */
@@ -137,9 +144,11 @@ export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
     update: null,
     delete: null
   }
+  let refresh: CompiledRule | null = null
   const fields = new Map<string, CompiledFieldRules>()
   if (isBag(raw)) {
-    refuseUnknownKeys(raw, [...operations, "fields"], "access", say)
+    refuseUnknownKeys(raw, [...operations, "refresh", "fields"], "access", say)
+    if (raw["refresh"] !== undefined) refresh = compileRefresh(raw["refresh"], of)
     for (const operation of operations) {
       const rule = raw[operation]
       if (rule !== undefined) rules[operation] = compileRule(rule, `access.${operation}`, null, of)
@@ -180,7 +189,8 @@ export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
   }
   const check = checkIn(of.scope)
   const write = checkIn(of.related)
-  return { ...rules, fields, check, related: { read: of.told ? check : write, write } }
+  const related = { read: of.told ? check : write, write }
+  return { ...rules, ...(refresh === null ? {} : { refresh }), fields, check, related }
 }
 
 /** Compiles `validate`. */

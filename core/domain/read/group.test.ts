@@ -155,7 +155,11 @@ describe("readGroups", () => {
     [{ group_by: "status,qty,at,total" }, "group_by", "Rows are grouped by at most 3 fields."],
     [{ group_by: "closed" }, "group_by", "The field \"closed\" is not filterable."],
     [{ group_by: "data" }, "group_by", "The field \"data\" has no facets."],
-    [{ group_by: "marks" }, "group_by", "The field \"marks\" has no facets."],
+    [
+      { group_by: "marks" },
+      "group_by",
+      "The field \"marks\" is a list: rows are not grouped by it, and :facets counts its elements."
+    ],
     [{ group_by: "decade(at)" }, "group_by", "There is no \"decade\" to group by."],
     [{ group_by: "month(status)" }, "group_by", "The field \"status\" is neither a timestamp nor a date."],
     [{ group_by: "month(day(at))" }, "group_by", "There is no field \"day(at)\"."],

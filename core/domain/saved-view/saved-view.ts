@@ -60,10 +60,10 @@ const readFilterText = (raw: unknown, access: Access, accesses: Accesses): Read<
     (text): Read<string> => Result.map(checkFilter(accesses, access, text), () => text)
   )
 
-const readOrderText = (raw: unknown, { restricted }: Access): Read<string> =>
+const readOrderText = (raw: unknown, access: Access, accesses: Accesses): Read<string> =>
   Result.flatMap(
     readText("order_by", raw, mostOrder),
-    (text): Read<string> => Result.map(checkOrder(restricted, text), () => text)
+    (text): Read<string> => Result.map(checkOrder(accesses, access, text), () => text)
   )
 
 const readColumns = (raw: unknown, { restricted }: Access): Read<readonly string[]> => {
@@ -203,7 +203,7 @@ export const showView = (view: SavedViewBody, access: Access, accesses: Accesses
   const { restricted } = access
   const columns = view.columns.filter((name) => restricted.byName.has(name))
   const filter = Result.isSuccess(checkFilter(accesses, access, view.filter)) ? view.filter : ""
-  const orderBy = Result.isSuccess(checkOrder(restricted, view.orderBy)) ? view.orderBy : ""
+  const orderBy = Result.isSuccess(checkOrder(accesses, access, view.orderBy)) ? view.orderBy : ""
   const chart = Result.getOrElse(checkChart(view.chart, restricted), () => null)
   return {
     name: view.name,

@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { elementOf } from "../field/array.ts"
 import { useTitles } from "../field/titles.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -131,6 +132,7 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
     setValues(value === "" ? [] : [value])
   }
   const one = values[0] ?? ""
+  const kind = field === undefined ? undefined : elementOf(field).kind
 
   return (
     <form onSubmit={submit}>
@@ -168,11 +170,10 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
         : (
           <ValueInput
             label={t.filter.value}
-            value={field?.kind === "timestamp" ? localOf(one) : one}
-            type={field?.kind === "date" ? "date" : field?.kind === "timestamp" ? "datetime-local" : "text"}
-            numeric={field?.kind === "integer" || field?.kind === "decimal" || field?.kind === "float"}
-            onChange={(value) =>
-              setValue(field?.kind === "timestamp" && value !== "" ? new Date(value).toISOString() : value)}
+            value={kind === "timestamp" ? localOf(one) : one}
+            type={kind === "date" ? "date" : kind === "timestamp" ? "datetime-local" : "text"}
+            numeric={kind === "integer" || kind === "decimal" || kind === "float"}
+            onChange={(value) => setValue(kind === "timestamp" && value !== "" ? new Date(value).toISOString() : value)}
           />
         )}
       {problem !== null && <p className="hint" data-bad="" role="alert">{problem}</p>}
@@ -245,7 +246,8 @@ interface ChoicesProps {
 }
 
 /** A choice of values, most frequent first. For a relation: records, found by their title. */
-const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode => {
+const Choices = ({ field: of, onChange, resource, values }: ChoicesProps): ReactNode => {
+  const field = elementOf(of)
   const t = useMessages()
   const reader = useReader()
   const { catalogue } = useApp()

@@ -14,6 +14,8 @@ import { EditorView, keymap, placeholder } from "@codemirror/view"
 import * as Result from "effect/Result"
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
+import { elementOf } from "../field/array.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
@@ -32,9 +34,17 @@ interface TextEditorProps {
 const functions: readonly Completion[] = [
   { label: "in", detail: "(field, value, …)", apply: "in(", type: "function" },
   { label: "search", detail: "('text')", apply: "search('", type: "function" },
+  { label: "same", detail: "(field, 'text')", apply: "same(", type: "function" },
+  { label: "begins", detail: "(field, 'text')", apply: "begins(", type: "function" },
+  { label: "field", detail: "(field)", apply: "field(", type: "function" },
+  { label: "has", detail: "(relation, \"filter\")", apply: "has(", type: "function" },
+  { label: "count", detail: "(relation) >= 3", apply: "count(", type: "function" },
   { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
   { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
+  { label: "contains", detail: "(field, value)", apply: "contains(", type: "function" },
+  { label: "overlaps", detail: "(field, '[1,5)')", apply: "overlaps(", type: "function" },
   { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
+  { label: "length", detail: "(list) >= 2", apply: "length(", type: "function" },
   { label: "now", detail: "() - 7d", apply: "now() - ", type: "function" }
 ]
 
@@ -50,9 +60,10 @@ const completer =
     const value = /(?<![.\w])([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
       /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
     const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
-    if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
+    if (value !== null && field !== undefined && field.filterable && hasOrder(field.kind)) {
       const known = resource.fields.get(field.name)
-      const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
+      const of = known === undefined ? undefined : elementOf(known)
+      const fixed = of?.values ?? (of?.kind === "boolean" ? ["true", "false"] : null)
       const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name, limit: 100 })
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {
@@ -61,7 +72,7 @@ const completer =
         validFor: /^"?[^"\s()]*$/
       }
     }
-    const word = context.matchBefore(/[A-Za-z_]\w*$/)
+    const word = context.matchBefore(/[A-Za-z_][\w.]*$/)
     if (word === null && !context.explicit) return null
     return {
       from: word?.from ?? context.pos,
@@ -72,10 +83,22 @@ const completer =
           type: "property",
           boost: 1
         })),
+        ...resource.model.fields.flatMap(({ name, paths = [] }) =>
+          paths.filter(({ filterable }) => filterable).map(({ kind, path }) => ({
+            label: `${name}.${path}`,
+            detail: kind,
+            type: "property"
+          }))
+        ),
+        ...(resource.model.searchVectors ?? []).map((label) => ({
+          label,
+          detail: "search(…, 'text')",
+          type: "property"
+        })),
         ...functions,
         ...words
       ],
-      validFor: /^\w*$/
+      validFor: /^[\w.]*$/
     }
   }
 

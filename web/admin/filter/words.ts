@@ -1,6 +1,7 @@
 /** A condition in words: the field's label, the operator, and the formatted values. Pure. */
 
 import type { MetaField } from "../../client/index.ts"
+import { elementOf } from "../field/array.ts"
 import { type Reader, textOf } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
@@ -9,12 +10,13 @@ import type { Condition, Operator, Simple } from "../model/conditions.ts"
 /** The word for an operator, by the field's kind: `after` for times, `over` for numbers. */
 export const operatorWord = (is: Operator, field: MetaField | undefined, t: Messages): string => {
   const time = field?.kind === "timestamp" || field?.kind === "date"
+  const list = field?.kind === "array"
   const words: Readonly<Record<Operator, string>> = {
-    oneOf: t.filter.oneOf,
-    noneOf: t.filter.noneOf,
+    oneOf: list ? t.filter.hasAny : t.filter.oneOf,
+    noneOf: list ? t.filter.hasNone : t.filter.noneOf,
     is: t.filter.is,
     isNot: t.filter.isNot,
-    contains: t.filter.contains,
+    contains: list ? t.filter.has : t.filter.contains,
     atLeast: time ? t.filter.since : t.filter.atLeast,
     atMost: time ? t.filter.until : t.filter.atMost,
     over: time ? t.filter.after : t.filter.over,
@@ -38,19 +40,21 @@ const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
 /** The formatted value of a condition. */
 export const valueText = (
   resource: Resource,
-  field: MetaField,
+  of: MetaField,
   is: Operator,
   value: string,
   reader: Reader,
   titles?: ReadonlyMap<string, string>
-): string =>
-  is === "inLast"
+): string => {
+  const field = elementOf(of)
+  return is === "inLast"
     ? spanText(value, reader.t)
     : field.relation !== undefined
     ? titles?.get(value) ?? `#${value}`
     : field.kind === "timestamp"
     ? reader.format.dateTime(value)
     : textOf(resource, field, field.kind === "boolean" ? booleans[value] : value, reader)
+}
 
 export interface ConditionWords {
   readonly label: string

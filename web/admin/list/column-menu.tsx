@@ -3,7 +3,9 @@
 import { useQuery } from "@tanstack/react-query"
 import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"
 import { type ReactNode, useState } from "react"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaField } from "../../client/index.ts"
+import { elementOf } from "../field/array.ts"
 import { isQuantity } from "../field/kind.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { Problem } from "../ground/problem.tsx"
@@ -105,7 +107,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
           {w.hide}
         </Act>
       )}
-      {field.filterable && field.kind !== "json" && (
+      {field.filterable && hasOrder(field.kind) && (
         <>
           <hr className="menu-line" />
           {asked
@@ -174,7 +176,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
             <span className="cut">
               {value === null
                 ? <em className="dim">{w.noValue}</em>
-                : <Value resource={resource} field={field} value={value} linked={false} />}
+                : <Value resource={resource} field={elementOf(field)} value={value} linked={false} />}
             </span>
             <small>{format.count(count)}</small>
           </button>

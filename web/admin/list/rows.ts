@@ -18,6 +18,14 @@ export interface RowsQuery {
   readonly fields: readonly string[]
   readonly expand: readonly string[]
   readonly deleted: boolean
+  /** Arguments of a function, as members of a body. */
+  readonly args?: { readonly [name: string]: unknown } | undefined
+}
+
+/** How old the data of a materialized view is: times, or null where they are not known. */
+export interface Age {
+  readonly at: string | null
+  readonly failedAt: string | null
 }
 
 export interface Total {
@@ -42,6 +50,8 @@ export interface Rows {
   readonly countExactly: () => void
   /** The warning of the first answer (`X-Service-Warning`), or null. */
   readonly warning: string | null
+  /** Of a materialized view, as the first answer tells it; null elsewhere. */
+  readonly age: Age | null
   /** True until the first answer arrives. */
   readonly loading: boolean
 }
@@ -75,7 +85,11 @@ interface Held {
   readonly pages: Pages<AnyRecord>
   total: Total | null
   warning: string | null
+  age: Age | null
 }
+
+const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
+  at === undefined ? null : { at, failedAt: failedAt ?? null }
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
@@ -93,7 +107,8 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     order_by: query.order,
     ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
     ...(query.expand.length === 0 ? {} : { expand: query.expand }),
-    ...(query.deleted ? { show_deleted: true } : {})
+    ...(query.deleted ? { show_deleted: true } : {}),
+    ...(query.args === undefined ? {} : { args: query.args })
   }), [text])
 
   // Before the page is painted, which takes as long as the service takes for the rows.
@@ -131,7 +146,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
-    const current: Held = { pages, total: null, warning: null }
+    const current: Held = { pages, total: null, warning: null, age: null }
     const countLater = async (wait: number): Promise<void> => {
       // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
       await new Promise((done) => setTimeout(done, wait))
@@ -152,6 +167,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       const page = checked(answer)
       current.total = totalOf(page)
       current.warning = page.warning ?? null
+      current.age = ageOf(page)
       shown.current?.pages.close()
       shown.current = current
       setFailure(undefined)
@@ -213,6 +229,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       })
     }, [parameters, resource, changed]),
     warning: shown.current?.warning ?? null,
+    age: shown.current?.age ?? null,
     loading: shown.current === null && failure === undefined
   }
 }

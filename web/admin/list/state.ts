@@ -3,6 +3,7 @@
  * are copied into it. Pure.
  */
 
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaField } from "../../client/index.ts"
 import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
@@ -92,7 +93,7 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
 
 /** Why no list can be sorted by a field, or null where one can. */
 export const whyUnsorted = (field: MetaField, words: Messages["columns"]): string | null =>
-  field.sortable ? null : field.kind === "json" || holdsFiles(field) ? words.noOrder : words.notSortable
+  field.sortable ? null : !hasOrder(field.kind) || holdsFiles(field) ? words.noOrder : words.notSortable
 
 /** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */
 export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>

@@ -39,6 +39,9 @@ const catalogue = catalogueOf({
       field("due_on", "date", { optional: true }),
       field("open", "boolean"),
       field("customer_id", "integer", { optional: true, relation: "customers" }),
+      field("tags", "array", { optional: true, items: { kind: "text", max: 20 } }),
+      field("marks", "array", { items: { kind: "decimal", precision: 12, scale: 2 } }),
+      field("odd", "array"),
       field("scan", "file", { optional: true, filterable: false }),
       field("photos", "files", { optional: true, filterable: false })
     ],
@@ -144,5 +147,36 @@ describe("conditions of a filter", () => {
     const [condition] = read("status = paid OR (total > 5 AND open = true)")
     expect(simpleOf(condition!.tree)).toBeNull()
     expect(read(`${condition!.text} AND open = true`)).toHaveLength(2)
+  })
+})
+
+describe("conditions on lists", () => {
+  const orders = catalogue.resources.get("orders")!
+  it.each<[Simple, string]>([
+    [{ field: "tags", is: "contains", values: ["a b"] }, "tags:\"a b\""],
+    [{ field: "tags", is: "oneOf", values: ["a", "b"] }, "in(tags, \"a\", \"b\")"],
+    [{ field: "tags", is: "noneOf", values: ["a"] }, "NOT tags:\"a\""],
+    [{ field: "tags", is: "noneOf", values: ["a", "b"] }, "NOT in(tags, \"a\", \"b\")"],
+    [{ field: "tags", is: "empty", values: [] }, "NOT length(tags) > 0"],
+    [{ field: "tags", is: "notEmpty", values: [] }, "length(tags) > 0"],
+    [{ field: "marks", is: "contains", values: ["1.50"] }, "marks:1.50"],
+    [{ field: "odd", is: "contains", values: ["x"] }, "odd:\"x\""]
+  ])("%j is %s, and read back", (simple, text) => {
+    expect(textOfSimple(simple, orders)).toBe(text)
+    const [condition] = Result.getOrThrow(readConditions(text, orders))
+    expect(condition!.simple).toEqual(simple)
+  })
+
+  it("are checked by the kind of the elements, and stay text where they are not simple", () => {
+    expect(checkSimple({ field: "marks", is: "contains", values: ["x"] }, orders)).toMatchObject({ _tag: "Failure" })
+    expect(textOfSimple({ field: "tags", is: "oneOf", values: [] }, orders)).toBeNull()
+    for (const text of ["length(tags) >= 2", "NOT length(tags) > 1"]) {
+      const [condition] = Result.getOrThrow(readConditions(text, orders))
+      expect(condition!.simple).toBeNull()
+    }
+    // One value of a list beside another: both must be there.
+    expect(withCondition("tags:\"a\"", { field: "tags", is: "is", values: ["b"] }, orders)).toBe(
+      "tags:\"a\" AND tags:\"b\""
+    )
   })
 })

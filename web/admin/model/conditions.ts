@@ -13,8 +13,10 @@ import {
   type Step
 } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
-import type { Field, Model } from "../../../core/domain/model/model.ts"
-import type { Shape } from "../../../core/domain/value/kind.ts"
+import type { Field, FieldOf, Model } from "../../../core/domain/model/model.ts"
+import { usualBytes } from "../../../core/domain/value/binary.ts"
+import { isRangeElement } from "../../../core/domain/value/exact.ts"
+import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 
@@ -50,7 +52,11 @@ export interface Condition {
 }
 
 /** The values of a field. Files are texts, and several are a list of them. */
-const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaField): Shape => {
+export const shapeOf = (
+  { bits = 32, items, kind, max, of = "integer", ordered, precision, scale, type = "", values = [] }:
+    & Partial<MetaField>
+    & Pick<MetaField, "kind">
+): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
@@ -59,11 +65,24 @@ const shapeOf = ({ bits = 32, kind, max, precision, scale, values = [] }: MetaFi
     case "decimal":
       return { kind, precision: precision ?? null, scale: scale ?? null }
     case "enum":
-      return { kind, values }
+      return { kind, values, ...(ordered === true ? { ordered } : {}) }
     case "file":
       return { kind: "text", max: max ?? null }
     case "files":
-      return { kind: "list", of: "text", max: max ?? null }
+      return { kind: "list", of: { kind: "text", max: null }, max: max ?? null, nulls: false }
+    case "array": {
+      const element = shapeOf(items ?? { kind: "text" }) as ElementShape
+      return { kind: "list", of: element, max: max ?? null, nulls: items?.nulls === true }
+    }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      // Another service may say anything.
+      return { kind, of: isRangeElement(of) ? of : "integer" }
+    case "native":
+      return { kind, type }
     default:
       return { kind }
   }
@@ -92,6 +111,20 @@ const fieldOf = (field: MetaField, index: number): Field => ({
   multiline: null,
   file: null
 })
+
+/** A search vector as the language of filters knows it. */
+const vectorOf = (name: string): Field =>
+  fieldOf({
+    name,
+    kind: "text",
+    optional: true,
+    readOnly: true,
+    writable: { create: false, update: false },
+    filterable: false,
+    sortable: false,
+    searched: false,
+    sensitive: false
+  }, -1)
 
 const scopes = new WeakMap<Resource, FilterScope>()
 
@@ -130,10 +163,20 @@ export const scopeOf = (resource: Resource): FilterScope => {
     for (const [index, each] of resource.model.fields.entries()) {
       const field = fieldOf(each, index)
       names.set(field.name, field)
+      for (const path of each.paths ?? []) {
+        const member: Field = {
+          ...fieldOf({ ...each, ...path, name: `${each.name}.${path.path}`, searched: false, optional: true }, -1),
+          member: { of: field, path: path.path.split("."), storage: "jsonb" }
+        }
+        names.set(member.name, member)
+      }
       if (field.searched) searched.push(field)
     }
     for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
-    scopes.set(resource, scope = { names, searched, caller: false, relations: relationsOf(resource) })
+    const vectors = new Map(
+      (resource.model.searchVectors ?? []).map((name): readonly [string, Field] => [name, vectorOf(name)])
+    )
+    scopes.set(resource, scope = { names, searched, vectors, caller: false, relations: relationsOf(resource) })
   }
   return scope
 }
@@ -165,7 +208,7 @@ const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost"
 
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
-  if (tree.op === "in") {
+  if (tree.op === "in" || (tree.op === "has" && tree.values.length > 1)) {
     const values = tree.values.map(literalOf)
     return values.some((value) => value === null) ? null : { field: tree.field.name, values: values as string[] }
   }
@@ -182,6 +225,9 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
 
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
+  // What is inside of a field has no input of its own.
+  const inner = tree.op === "not" ? tree.item : tree.op === "or" ? tree.items[0]! : tree
+  if ("field" in inner && inner.field.member !== undefined) return null
   const equal = equalities(tree)
   if (equal !== null) {
     return { field: equal.field, is: equal.values.length === 1 ? "is" : "oneOf", values: equal.values }
@@ -197,11 +243,25 @@ export const simpleOf = (tree: FilterTree): Simple | null => {
     }
     case "contains":
       return { field: tree.field.name, is: "contains", values: [tree.text] }
+    case "has": {
+      const value = literalOf(tree.values[0]!)
+      return value === null ? null : { field: tree.field.name, is: "contains", values: [value] }
+    }
+    case "length":
+      return tree.is === ">" && tree.number === 0 ? { field: tree.field.name, is: "notEmpty", values: [] } : null
     case "null":
       return { field: tree.field.name, is: "empty", values: [] }
     case "search":
       return { field: "", is: "search", values: [tree.text] }
     case "not": {
+      const { item } = tree
+      if (item.op === "length" && item.is === ">" && item.number === 0) {
+        return { field: item.field.name, is: "empty", values: [] }
+      }
+      if (item.op === "has") {
+        const values = item.values.map(literalOf)
+        return values.includes(null) ? null : { field: item.field.name, is: "noneOf", values: values as string[] }
+      }
       if (tree.item.op === "null") return { field: tree.item.field.name, is: "notEmpty", values: [] }
       const refused = equalities(tree.item)
       if (refused === null) return null
@@ -229,6 +289,15 @@ export const printConditions = (texts: readonly string[]): string =>
   // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
 
+/** The same of a list. One that is empty has no elements, or is null. */
+const textOfList = (field: FieldOf<"list">, is: Operator, values: readonly string[]): string | null => {
+  const some: FilterTree = { op: "length", field, is: ">", number: 0 }
+  if (is === "empty" || is === "notEmpty") return printFilter(is === "empty" ? not(some) : some)
+  if (values.length === 0) return null
+  const has: FilterTree = { op: "has", field, values: values.map((text) => ({ of: "literal", text })) }
+  return printFilter(is === "noneOf" || is === "isNot" ? not(has) : has)
+}
+
 /** The unchecked text of a simple condition. Null if values are missing. */
 export const textOfSimple = ({ field: name, is, values }: Simple, resource: Resource): string | null => {
   const scope = scopeOf(resource)
@@ -238,6 +307,7 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
   }
   const field = scope.names.get(name)
   if (field === undefined) return null
+  if (field.kind === "list") return textOfList(field, is, values)
   const literal = (text: string): Operand => ({ of: "literal", text })
   const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
   const [first = ""] = values
@@ -301,6 +371,9 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
   if (field.relation !== undefined) return ["oneOf", "noneOf", ...presence]
   switch (field.kind) {
     case "enum":
+      return field.ordered === true
+        ? ["oneOf", "noneOf", "atLeast", "atMost", ...presence]
+        : ["oneOf", "noneOf", ...presence]
     case "boolean":
     case "currency":
     case "country":
@@ -314,9 +387,19 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
     case "integer":
     case "decimal":
     case "float":
+    case "money":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
       return ["atLeast", "atMost", "is", "isNot", "over", "under", ...presence]
+    case "bytes":
+    case "range":
     case "uuid":
       return ["is", "isNot", ...presence]
+    case "array":
+      return ["oneOf", "contains", "noneOf", "empty", "notEmpty"]
     default:
       return ["empty", "notEmpty"]
   }

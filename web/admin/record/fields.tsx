@@ -8,7 +8,7 @@ import { Input } from "../field/input.tsx"
 import { currencyOf, holdsFiles, isLong, relationOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
-import { useReader, Value } from "../field/value.tsx"
+import { ArrayShown, useReader, Value } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { Link } from "../ground/link.tsx"
 import { useMessages } from "../messages/locale.tsx"
@@ -33,7 +33,7 @@ export interface FieldsProps {
 }
 
 /** Whether a field takes the whole width. */
-const isWide = (field: MetaField): boolean => holdsFiles(field) || isLong(field)
+const isWide = (field: MetaField): boolean => holdsFiles(field) || field.kind === "array" || isLong(field)
 
 /** The groups of the view. Fields without a group come last. */
 const groupsOf = (
@@ -125,6 +125,8 @@ const Field = (
                   ? <span className="dim">{t.field.empty}</span>
                   : field.kind === "files"
                   ? <FilesShown value={record[name]} onExpired={onExpired} />
+                  : field.kind === "array"
+                  ? <ArrayShown all resource={resource} field={field} value={record[name]} />
                   : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}
