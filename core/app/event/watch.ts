@@ -255,8 +255,9 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
         else keep(watcher, watcher.early, found)
       }
       const last = found.at(-1)
-      if (last === undefined) return
-      position = BigInt(last.position)
+      if (last !== undefined) position = BigInt(last.position)
+      // What did not fit comes with the next round.
+      if (found.length < mostRead) return
     }
   })
 
@@ -285,19 +286,23 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     running = false
   })
 
-  const catchUp = Effect.fnUntraced(function*(watcher: Watcher, from: string): Effect.fn.Return<boolean, RecordsError> {
+  /** Tells of the changes between two positions; false: they are too many. The loop reads what comes after them. */
+  const catchUp = Effect.fnUntraced(function*(
+    watcher: Watcher,
+    from: string,
+    to: string
+  ): Effect.fn.Return<boolean, RecordsError> {
     let at = from
-    for (let count = 0; count < mostBehind;) {
+    for (let count = 0; BigInt(at) < BigInt(to);) {
+      if (count >= mostBehind) return false
       const found = yield* changes.since([watcher.relation], at, mostRead)
       const last = found.at(-1)
       if (last === undefined) return true
-      const now = yield* Clock.currentTimeMillis
-      const newsOf = makeNews()
-      yield* tellAll(watcher, found, now, newsOf)
+      yield* tellAll(watcher, found, yield* Clock.currentTimeMillis, makeNews())
       at = last.position
       count += found.length
     }
-    return false
+    return true
   })
 
   const start = Effect.fnUntraced(function*(
@@ -313,7 +318,7 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
       yield* Effect.forkDetach(loop)
     }
     watcher.position = BigInt(from === null || from === "too-old" ? last : from.position)
-    const whole = from === null || (from !== "too-old" && (yield* catchUp(watcher, from.position)))
+    const whole = from === null || (from !== "too-old" && (yield* catchUp(watcher, from.position, last)))
     if (!whole) {
       watcher.position = BigInt(last)
       say(watcher, resetText)
