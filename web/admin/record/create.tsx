@@ -20,11 +20,12 @@ import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../model/cata
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
-import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values, without } from "./draft.ts"
+import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values } from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
 import { keepDrafts, keptDrafts } from "./kept.ts"
 import { LeaveGuard } from "./leaving.tsx"
 import style from "./record.module.css"
+import { useRefusals } from "./refusals.ts"
 import { RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
 import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
@@ -95,8 +96,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const [values, setValues] = useState<Values>(start)
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
   const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
-  const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
-  const [refusal, setRefusal] = useState<unknown>(null)
+  const refusals = useRefusals()
   const [saving, setSaving] = useState(false)
   const busy = useRef(false)
   /** The idempotency key of the create. With it, a repeated request creates one record only. */
@@ -107,13 +107,13 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   useEffect(() => keepDrafts(place, { base: {}, drafts, rows }), [place, drafts, rows])
 
   const merged = { ...values, ...changesOf(drafts, {}) }
-  const problems = { ...refused, ...problemsOf(drafts) }
+  const problems = { ...refusals.fields, ...problemsOf(drafts) }
+  const inRows = { ...refusals.rows, ...rowProblems(rows) }
 
   const reset = (next: Values): void => {
     setDrafts({})
     setRows(emptyRows)
-    setRefused({})
-    setRefusal(null)
+    refusals.clear()
     setValues(next)
     keepDrafts(place, null)
     attempt.current = null
@@ -122,15 +122,15 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const save = async (another: boolean): Promise<void> => {
     if (busy.current) return
     const missing = Object.fromEntries(missingOf(resource.model.fields, merged).map((name) => [name, t.field.required]))
-    const wrong = { ...problemsOf(drafts), ...missing }
-    if (Object.keys(wrong).length > 0 || Object.keys(rowProblems(rows)).length > 0) {
-      setRefused(missing)
+    const wrong = { ...problemsOf(drafts), ...missing, ...rowProblems(rows) }
+    if (Object.keys(wrong).length > 0) {
+      refusals.put(missing)
       focusProblem(wrong)
       return
     }
     busy.current = true
     setSaving(true)
-    setRefusal(null)
+    refusals.clear()
     try {
       attempt.current ??= crypto.randomUUID()
       const record = await send(resource, merged, rows, attempt.current)
@@ -144,10 +144,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       noticeFailure(problem)
       // A refused create wrote nothing. The corrected body needs a new key.
       if (problem instanceof ProblemError) attempt.current = null
-      const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
-      setRefused(fields)
-      setRefusal(Object.keys(fields).length === 0 ? problem : null)
-      setTimeout(() => focusProblem(fields))
+      refusals.refuse(problem, rows, 1)
     } finally {
       busy.current = false
       setSaving(false)
@@ -158,7 +155,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
 
   if (!resource.may.create) return <Missing />
   const about = aboutOf(resource)
-  const count = Object.keys({ ...problems, ...rowProblems(rows) }).length
+  const count = Object.keys({ ...problems, ...inRows }).length
   return (
     <>
       <header className={shell.top}>
@@ -173,7 +170,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
           {kept !== null && dirty && (
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
           )}
-          {refusal !== null && <Problem error={refusal} />}
+          {refusals.whole !== null && <Problem error={refusals.whole} />}
           {about !== null && <p dir="auto" className={`about ${style.about}`}>{about}</p>}
           <Fields
             fresh
@@ -185,7 +182,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
             onChange={(field, draft) => {
               attempt.current = null
               setDrafts((before) => ({ ...before, [field]: draft }))
-              setRefused((before) => without(before, field))
+              refusals.changeField(field)
             }}
           />
           {relations.inline.filter(({ target }) => target.may.create).map((of) => (
@@ -195,9 +192,13 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
               owner={null}
               live={false}
               rows={rows}
-              problems={rowProblems(rows)}
+              problems={inRows}
               editable
-              onRows={setRows}
+              onRows={(next) => {
+                attempt.current = null
+                setRows(next)
+                refusals.changeRows(rows, next)
+              }}
             />
           ))}
         </div>

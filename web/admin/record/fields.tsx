@@ -162,11 +162,13 @@ export const Fields = (props: FieldsProps): ReactNode => {
   })
 }
 
-/** Moves to the first field with a problem. */
-export const focusProblem = (problems: { readonly [field: string]: string }): void => {
-  for (const box of document.querySelectorAll<HTMLElement>("[data-field]")) {
-    if (!(box.dataset["field"]! in problems)) continue
-    box.querySelector<HTMLElement>("input, select, textarea, button")?.focus()
+/** Moves to the first field, or cell of a row, with a problem. Cells are named as in `rowProblems`. */
+export const focusProblem = (problems: { readonly [place: string]: string }): void => {
+  for (const box of document.querySelectorAll<HTMLElement>("[data-field], [data-cell]")) {
+    const { cell, field } = box.dataset
+    if (!((field ?? cell)! in problems)) continue
+    const inner = box.querySelector<HTMLElement>("input, select, textarea, button")
+    ;(inner ?? box).focus()
     box.scrollIntoView({ block: "center" })
     return
   }

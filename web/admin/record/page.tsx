@@ -30,7 +30,6 @@ import { LeaveGuard } from "./leaving.tsx"
 import { MergeDialog } from "./merge-dialog.tsx"
 import style from "./record.module.css"
 import { RelatedCount, RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
-import { rowProblems } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
 import { type RecordEdit, useRecordEdit } from "./use-record.ts"
 
@@ -152,7 +151,7 @@ const Saving = (
               {" "}
             </>
           }
-          problems={Object.keys({ ...edit.problems, ...rowProblems(edit.rows) }).length}
+          problems={Object.keys({ ...edit.problems, ...edit.rowProblems }).length}
           saving={edit.saving}
           label={t.record.save}
           discardLabel={t.record.discard}
@@ -229,7 +228,7 @@ const Body = (
           of={of}
           owner={[resource.name, keyText]}
           rows={edit.rows}
-          problems={rowProblems(edit.rows)}
+          problems={edit.rowProblems}
           editable={mayUpdate}
           onRows={edit.setRows}
         />
@@ -255,7 +254,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   const mayUpdate = resource.may.update && !deleted && record?.permissions?.update !== false
   const mayDelete = resource.may.delete && !deleted && record?.permissions?.delete !== false
   const save = async (): Promise<void> => {
-    if (!await edit.save()) focusProblem(edit.problems)
+    if (!await edit.save()) focusProblem({ ...edit.problems, ...edit.rowProblems })
   }
   useRecordKeys(resource, edit, () => void save(), mayUpdate)
   if (record === undefined) return <Unread edit={edit} resource={resource} />

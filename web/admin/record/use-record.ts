@@ -4,7 +4,7 @@
  */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import { textsOf } from "../field/file-list.ts"
 import { holdsFiles } from "../field/kind.ts"
@@ -16,11 +16,11 @@ import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing, isUnknown } from "../model/outcome.ts"
-import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
-import { focusProblem } from "./fields.tsx"
+import { changesOf, type Drafts, problemsOf, type Values, withDraft } from "./draft.ts"
 import { keepDrafts, keptDrafts } from "./kept.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
-import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
+import { useRefusals } from "./refusals.ts"
+import { emptyRows, rowOperations, rowProblems, type RowRefusals, type Rows, rowsCount } from "./rows.ts"
 
 export interface Loaded {
   readonly record: AnyRecord
@@ -64,6 +64,8 @@ export interface RecordEdit {
   readonly count: number
   /** Problems by field, from the form or the service. */
   readonly problems: { readonly [field: string]: string }
+  /** Problems of rows, from the form or the service, by `relation/key/field`. */
+  readonly rowProblems: RowRefusals
   /** A refusal that belongs to no field. */
   readonly refusal: unknown
   readonly saving: boolean
@@ -141,8 +143,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
   const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
   const [editBase, setEditBase] = useState<AnyRecord | null>(() => kept === null ? null : kept.base as AnyRecord)
-  const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
-  const [refusal, setRefusal] = useState<unknown>(null)
+  const refusals = useRefusals()
   const [saving, setSaving] = useState(false)
   const [conflict, setConflict] = useState<Conflict | null>(null)
   const [gone, setGone] = useState(false)
@@ -165,22 +166,21 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     keepDrafts(place, base === undefined ? null : { base, drafts, rows })
   }, [place, drafts, rows, base])
 
-  const reset = useCallback((): void => {
+  const { clear } = refusals
+  const reset = (): void => {
     setDrafts({})
     setRows(emptyRows)
     setEditBase(null)
-    setRefused({})
-    setRefusal(null)
     setConflict(null)
     setGone(false)
-  }, [])
+    clear()
+  }
 
   const change = (field: string, draft: Draft): void => {
     if (base === undefined) return
     setEditBase(base)
     setDrafts((before) => withDraft(before, base, field, draft))
-    setRefused((before) => without(before, field))
-    setRefusal(null)
+    refusals.changeField(field)
   }
 
   const meet = async (values: Values, over: AnyRecord): Promise<boolean> => {
@@ -214,15 +214,11 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       if (problem instanceof ProblemError && problem.status === 412 && !merged) return meet(values, over)
       if (isMissing(problem)) setGone(true)
       else if (isUnknown(problem)) {
-        setRefusal(problem)
+        refusals.fail(problem)
         say(t.record.unknownOutcome, { tone: "bad" })
         void refetch()
       } else {
-        const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
-        setRefused(fields)
-        setRefusal(Object.keys(fields).length === 0 ? problem : null)
-        // After the problem is drawn below its field.
-        setTimeout(() => focusProblem(fields))
+        refusals.refuse(problem, rows, Object.keys(values).length === 0 ? 0 : 1)
       }
       return false
     }
@@ -245,7 +241,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     try {
       return await attempt(values, on, false)
     } catch (problem) {
-      setRefusal(problem)
+      refusals.fail(problem)
       return false
     } finally {
       busy.current = false
@@ -263,12 +259,14 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     setRows: (next) => {
       if (base !== undefined) setEditBase(base)
       setRows(next)
+      refusals.changeRows(rows, next)
     },
     change,
     changes,
     count,
-    problems: { ...refused, ...problemsOf(drafts) },
-    refusal,
+    problems: { ...refusals.fields, ...problemsOf(drafts) },
+    rowProblems: { ...refusals.rows, ...rowProblems(rows) },
+    refusal: refusals.whole,
     saving,
     save,
     discard: () => {
