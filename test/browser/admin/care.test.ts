@@ -101,3 +101,218 @@ describe.skipIf(chromiumPath === null)("a refusal in a row", () => {
     })
   })
 })
+
+describe.skipIf(chromiumPath === null)("the session", () => {
+  it("after a refused sign-in the password has the focus, and the email stays", async () => {
+    await using({ role: null, allow: /401/ }, async (page) => {
+      await page.goto(stage.url)
+      await page.getByLabel("Email").fill(stage.emailOf("viewer"))
+      await page.getByLabel("Password", { exact: true }).fill("a wrong password")
+      await page.keyboard.press("Enter")
+      await page.getByRole("alert").waitFor()
+      const secret = page.getByLabel("Password", { exact: true })
+      await expect.poll(() => secret.evaluate((input) => input === document.activeElement)).toBe(true)
+      expect(await page.getByLabel("Email").inputValue()).toBe(stage.emailOf("viewer"))
+    })
+  })
+
+  it("signing out asks before it discards what was typed", async () => {
+    const id = await newOrder()
+    await using({}, async (page, record) => {
+      await record.open("orders", id)
+      await record.input("note").fill("not saved yet")
+      const signOut = async (): Promise<void> => {
+        await page.getByRole("navigation", { name: "Navigation" }).getByRole("button", { name: /admin/ }).click()
+        await page.getByRole("menuitem", { name: "Sign out" }).click()
+      }
+      await signOut()
+      await record.alert(/^Sign out and lose/).getByRole("button", { name: "Stay" }).click()
+      expect(await record.input("note").inputValue()).toBe("not saved yet")
+      await page.reload()
+      expect(await record.input("note").inputValue()).toBe("not saved yet")
+      // The session itself is the other tests', so this page only pretends to end it.
+      await page.route("**/api/auth/sign-out", (route) => route.fulfill({ status: 200, body: "{}" }))
+      await signOut()
+      await record.alert(/^Sign out and lose/).getByRole("button", { name: "Sign out" }).click()
+      await expect.poll(() => page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain("not saved yet")
+    })
+  })
+
+  it("a save that met its end goes on after signing in again, and leaves no failure behind", async () => {
+    const id = await newOrder()
+    await using({ allow: /401/ }, async (page, record) => {
+      await record.open("orders", id)
+      await record.input("note").fill("pressed once")
+      await page.route("**/api/v1/orders/**", (route) =>
+        route.fulfill({
+          status: 401,
+          contentType: "application/problem+json",
+          body: JSON.stringify({ type: "urn:service:problem:unauthenticated", title: "Unauthorized", status: 401 })
+        }))
+      await record.save()
+      const dialog = record.dialog("Sign in again")
+      await dialog.waitFor()
+      await page.unrouteAll()
+      await dialog.getByLabel("Password", { exact: true }).fill(stage.password)
+      await dialog.getByRole("button", { name: "Sign in", exact: true }).click()
+      await record.toast("Saved").waitFor()
+      expect(await page.getByText("Unauthorized").count()).toBe(0)
+      expect((await stage.call("admin", "GET", `/orders/${id}`)).body["note"]).toBe("pressed once")
+    })
+  })
+
+  it("that another tab has ended is not used any more, whatever its token would still be good for", async () => {
+    const id = await newOrder()
+    await using({ allow: /401/ }, async (page, record) => {
+      await record.open("orders", id)
+      const tokens: (string | undefined)[] = []
+      page.on("request", (request) => tokens.push(request.headers()["authorization"]))
+      await record.input("note").fill("first")
+      await record.save()
+      await record.toast("Saved").waitFor()
+      const before = tokens.findLast((token) => token !== undefined)
+      const tell = (word: string) =>
+        page.evaluate((said) => {
+          const channel = new BroadcastChannel("admin:session")
+          channel.postMessage(said)
+          channel.close()
+        }, word)
+      await tell("out")
+      await record.dialog("Sign in again").waitFor()
+      tokens.length = 0
+      await tell("in")
+      await record.dialog("Sign in again").waitFor({ state: "detached" })
+      await record.input("note").fill("second")
+      await record.save()
+      await expect.poll(async () => (await stage.call("admin", "GET", `/orders/${id}`)).body["note"]).toBe("second")
+      expect(before).toMatch(/^Bearer /)
+      expect(tokens).not.toContain(before)
+    })
+  })
+
+  it("what may not have arrived is not said beside what has", async () => {
+    const id = await newOrder()
+    await using({ allow: /ERR_FAILED/ }, async (page, record, _, quiet) => {
+      await record.open("orders", id)
+      await quiet()
+      await record.input("note").fill("sent twice")
+      await page.route(
+        "**/api/v1/orders/**",
+        (route) => route.request().method() === "PATCH" ? route.abort() : route.continue()
+      )
+      await record.save()
+      await record.toast(/may not have arrived/).waitFor()
+      await page.unrouteAll()
+      await record.save()
+      await record.toast("Saved").waitFor()
+      expect(await page.getByText(/may not have arrived/).count()).toBe(0)
+      expect(await page.getByRole("alert").count()).toBe(0)
+    })
+  })
+
+  it("drafts hold neither links of files nor records of others", async () => {
+    await using({}, async (page, record) => {
+      await record.open("products", product)
+      await record.input("name").fill("A draft of a chair")
+      await expect.poll(() => page.evaluate(() => JSON.stringify(sessionStorage))).toContain("A draft of a chair")
+      expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toMatch(/"expand"|"url"|sig(?:nature)?=/)
+      await record.discard()
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("while somebody else works", () => {
+  it("a delete is said once, with a way back for those who may, and what was typed stays", async () => {
+    const id = await newOrder()
+    await using({ allow: /404|412/ }, async (page, record) => {
+      await record.open("orders", id)
+      await record.input("note").fill("typed meanwhile")
+      const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+      await stage.call("admin", "DELETE", `/orders/${id}`, undefined, String(body["etag"]))
+      const note = page.locator("[class*=note][data-tone=bad]")
+      await note.getByText("This record was deleted meanwhile").waitFor()
+      expect(await page.getByText(/delet/i).count()).toBe(1)
+      await note.getByRole("button", { name: "Bring back" }).click()
+      await note.waitFor({ state: "detached" })
+      expect(await record.input("note").inputValue()).toBe("typed meanwhile")
+      await record.save()
+      await record.toast(/^Saved/).waitFor()
+      expect((await stage.call("admin", "GET", `/orders/${id}`)).body["note"]).toBe("typed meanwhile")
+    })
+  })
+
+  it("their save is told below the form: nothing moves under the hands", async () => {
+    const id = await newOrder()
+    await using({}, async (page, record, _, quiet) => {
+      await record.open("orders", id)
+      await quiet()
+      await record.input("note").fill("typing")
+      const before = await record.box("note").boundingBox()
+      const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+      await stage.call("admin", "PATCH", `/orders/${id}`, { channel: "phone" }, String(body["etag"]))
+      await page.getByText(/changed this record while you edit it: Channel/).waitFor()
+      expect(await record.box("note").boundingBox()).toEqual(before)
+      await record.discard()
+    })
+  })
+
+  it("a file on its way is no error, and its part of the whole has no sign", async () => {
+    const id = await newOrder()
+    await using({}, async (page, record) => {
+      await record.open("orders", id)
+      // The upload is not answered.
+      await page.route("**/orders:upload*", () => new Promise(() => {}))
+      await record.box("invoice").locator("input[type=file]").setInputFiles({
+        name: "invoice.pdf",
+        mimeType: "application/pdf",
+        buffer: Buffer.from("%PDF-1.4\n%%EOF\n")
+      })
+      await record.box("invoice").getByRole("progressbar").waitFor()
+      expect(await record.box("invoice").locator("[data-invalid], [data-bad]").count()).toBe(0)
+      expect(await record.box("invoice").innerText()).not.toMatch(/[+-]\d/)
+      expect(await page.getByText(/needs? a look/).count()).toBe(0)
+      expect(await record.saveButton.isDisabled()).toBe(true)
+      await record.discard()
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("the page of a record", () => {
+  it("has its key in the head, lines before notes, read-only values as text, and texts that grow", async () => {
+    const id = await newOrder(2)
+    await using({ width: 1440, height: 900 }, async (_, record) => {
+      await record.open("orders", id)
+      await record.rows("Lines").getByRole("row").nth(2).waitFor()
+      expect(await record.box("id").count()).toBe(0)
+      const [lines, note] = [await record.rows("Lines").boundingBox(), await record.box("note").boundingBox()]
+      expect(lines!.y + lines!.height).toBeLessThan(900)
+      expect(lines!.y).toBeLessThan(note!.y)
+      const shown = record.box("created_at").locator("[data-read-only]")
+      expect(
+        await shown.evaluate((box) => [getComputedStyle(box).borderTopWidth, getComputedStyle(box).backgroundColor])
+      )
+        .toEqual(["0px", "rgba(0, 0, 0, 0)"])
+      const height = async (): Promise<number> => (await record.input("note").boundingBox())!.height
+      const small = await height()
+      await record.input("note").fill(Array.from({ length: 8 }, (_, at) => `line ${at}`).join("\n"))
+      await expect.poll(height).toBeGreaterThan(small + 80)
+      await record.discard()
+    })
+    await using({}, async (page, record) => {
+      await record.open("customers", String(order["customer_id"]))
+      await page.locator("header").getByText(String(order["customer_id"]), { exact: true }).waitFor()
+    })
+  })
+
+  it("of a deleted record says so once", async () => {
+    const id = await newOrder()
+    const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+    await stage.call("admin", "DELETE", `/orders/${id}`, undefined, String(body["etag"]))
+    await using({ allow: /404/ }, async (page, record) => {
+      await record.open("orders", id)
+      await page.getByText("This record is deleted.").waitFor()
+      expect(await page.locator("[data-field] .hint").count()).toBe(0)
+      expect(await page.getByText(/may not change/).count()).toBe(0)
+    })
+  })
+})

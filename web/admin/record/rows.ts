@@ -7,7 +7,7 @@ import type { Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { keyPartsOf } from "../model/catalogue.ts"
 import type { AnyBatch, AnyRecord } from "../model/client.ts"
-import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
+import { changesOf, type Drafts, isWaiting, problemsOf, type Values, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {
   readonly record: AnyRecord
@@ -120,6 +120,12 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
   }
   return problems
 }
+
+/** Whether a file of a row is on its way. */
+export const rowsWait = (rows: Rows): boolean =>
+  Object.values(rows).some(({ added, changed }) =>
+    [...added, ...Object.values(changed)].some(({ drafts }) => isWaiting(drafts))
+  )
 
 /** Adds the rows to a batch. `parent` refers to a record that the same batch creates. Null: the rows have their foreign key already. */
 export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | null): void => {
