@@ -1,6 +1,7 @@
 // How the page of a record treats the person in front of it: reasons beside what they are about, nothing that was typed lost or repeated, nothing that moves.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
+import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
 
@@ -98,6 +99,46 @@ describe.skipIf(chromiumPath === null)("a refusal in a row", () => {
       await quantity.fill("4")
       await record.save()
       await record.toast("Saved").waitFor()
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("a refusal in a list", () => {
+  it("is read whole beside its cell, in the last row in sight as well, and goes with it", async () => {
+    await using({ allow: /400/, height: 500 }, async (page) => {
+      const list = listPage(page, stage.url)
+      await list.open("orders")
+      const total = page.getByRole("textbox", { name: "Total" })
+      const reason = page.getByRole("alert").getByText("Must not be negative.")
+      /** Whether it is in sight as a whole, and nothing covers it. */
+      const isSeen = (): Promise<boolean> =>
+        reason.evaluate((said) => {
+          const { bottom, left, right, top } = said.getBoundingClientRect()
+          return top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth &&
+            [[left + 3, top + 3], [right - 3, top + 3], [left + 3, bottom - 3], [right - 3, bottom - 3]]
+              .every(([x, y]) => document.elementFromPoint(x!, y!) === said)
+        })
+      const last = await page.evaluate(() => {
+        const grid = document.querySelector("[role=grid]")!.getBoundingClientRect()
+        return Math.max(
+          ...[...document.querySelectorAll("[data-index]")].filter((row) =>
+            row.getBoundingClientRect().bottom < grid.bottom
+          )
+            .map((row) => Number(row.getAttribute("data-index")))
+        )
+      })
+      for (const row of [2, last]) {
+        await list.cell(row, 5).click()
+        await page.keyboard.press("e")
+        await total.fill("-5")
+        await page.keyboard.press("Enter")
+        await reason.waitFor()
+        expect(await isSeen()).toBe(true)
+        expect(await total.getAttribute("aria-describedby")).toBe(await reason.getAttribute("id"))
+        expect(await total.evaluate((input) => input === document.activeElement)).toBe(true)
+        await page.keyboard.press("Escape")
+        await reason.waitFor({ state: "detached" })
+      }
     })
   })
 })

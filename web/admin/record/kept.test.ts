@@ -54,10 +54,14 @@ it("keeps values and versions, but no links of files and no related records", ()
   expect(JSON.stringify(kept)).not.toMatch(/secret|expand/)
 })
 
-it("keeps no draft of a file on its way: in another page it never arrives", () => {
+it("keeps no file on its way, which never arrives in another page, but those of a list that have arrived", () => {
   const drafts = {
     name: { value: undefined, problem: "Needs a value." },
-    photo: { value: undefined, problem: "A file is on its way.", waits: true }
+    photo: { value: undefined, problem: "A file is on its way.", waits: true },
+    photos: { value: ["arrived"], problem: "A file is on its way.", waits: true }
   }
-  expect(storable({ base: {}, drafts, rows: {} }, "products", files).drafts).toEqual({ name: drafts.name })
+  expect(storable({ base: {}, drafts, rows: {} }, "products", files).drafts).toEqual({
+    name: drafts.name,
+    photos: { value: ["arrived"], problem: null }
+  })
 })

@@ -29,10 +29,17 @@ const slim = <R extends Values>(record: R, files: ReadonlySet<string>): R =>
     )
   ) as R
 
-/** What may be stored of a form's input. A file on its way does not arrive in another page, so its draft is left out. */
+/** What may be stored of a form's input. A file on its way does not arrive in another page: of a list, the files that have arrived are kept. */
 export const storable = ({ base, drafts, rows }: Kept, resource: string, files: FileFields): Kept => ({
   base: slim(base, files(resource)),
-  drafts: Object.fromEntries(Object.entries(drafts).filter(([, { waits }]) => waits !== true)),
+  drafts: Object.fromEntries(
+    Object.entries(drafts).flatMap(([name, draft]) =>
+      draft.waits !== true ? [[name, draft]] : draft.value === undefined ? [] : [[name, {
+        value: draft.value,
+        problem: null
+      }]]
+    )
+  ),
   rows: Object.fromEntries(
     Object.entries(rows).map(([relation, each]) => [relation, {
       ...each,
