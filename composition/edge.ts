@@ -28,11 +28,12 @@ import { recordsProblem } from "../core/app/ground/refusal.ts"
 import { type HookLimits, makeHooks } from "../core/app/hook/hook.ts"
 import { makeQueueApp } from "../core/app/job/queue.ts"
 import { makeApp } from "../core/app/make-app.ts"
+import { refresh, refreshJobName } from "../core/app/refresh/refresh.ts"
 import { makeSavedViewsApp } from "../core/app/saved-view/saved-views.ts"
 import type { TaskParts } from "../core/app/task/parts.ts"
 import { makeTasks } from "../core/app/task/tasks.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
-import { needsQueue } from "../core/domain/compile/compile.ts"
+import { hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
@@ -136,6 +137,12 @@ const jobsOf = ({ compiled, drainToken, jobs, log }: EdgeParts, { seal }: Core):
     compiled.options.basePath
   )
 
+/** Refreshes of materialized views, where there are any. */
+const refreshOf = ({ compiled, jobs }: EdgeParts): App["refresh"] | null =>
+  jobs === undefined || !hasRefreshes(compiled)
+    ? null
+    : (call, resource) => refresh(jobs.queue, () => jobs.workers()?.wake(refreshJobName), call, resource)
+
 /** The routes of stored files, where there are any. */
 const filesOf = (core: Core): readonly ExtraRoute[] =>
   core.files === null ? [] : fileRoutes({
@@ -161,6 +168,7 @@ export const makeServiceEdge = (
     makeDocuments(compiled, seal, parts.publicUrl, authPath, parts.tasks !== undefined),
     compiled.functions,
     given({
+      refresh: refreshOf(parts),
       verb: more.verb,
       watch: more.watching?.watch,
       tasks: parts.tasks === undefined ? null : makeTasks(taskingOn(foundation, compiled, parts.tasks))

@@ -21,6 +21,8 @@ export type {
   WriteHook
 } from "../core/domain/declare/config.ts"
 export type { ConfigExtension } from "../core/domain/declare/config.ts"
+export { fn } from "../core/domain/declare/database-function.ts"
+export type { DatabaseFunction } from "../core/domain/declare/database-function.ts"
 export { extendResource, withResources } from "../core/domain/declare/extend.ts"
 export type { Extension } from "../core/domain/declare/extend.ts"
 export { f, relation } from "../core/domain/declare/field.ts"

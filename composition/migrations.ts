@@ -11,13 +11,14 @@ import { keptChangesSchema } from "../adapters/postgres/changes.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import { ratesSchema } from "../adapters/postgres/rates.ts"
+import { refreshesSchema } from "../adapters/postgres/refreshes.ts"
 import { savedViewsSchema } from "../adapters/postgres/saved-views.ts"
 import { ownSchema } from "../adapters/postgres/sql.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
 import { taskSchema } from "../adapters/postgres/tasks.ts"
 import { webhookLimitsStatements, webhookRolesStatements, webhooksStatements } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
-import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
+import { type Compiled, hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 import { defaultSchemas, type Schemas, type SchemasDeclaration } from "../core/domain/declare/schemas.ts"
 import {
@@ -52,6 +53,7 @@ export interface Migration {
     | "webhook_events"
     | "rates"
     | "tasks"
+    | "refreshes"
     | `history_${string}`
     | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
@@ -212,6 +214,14 @@ export const taskMigrations = (
 ): readonly Migration[] =>
   (tasks ?? null) === null ? [] : [make("tasks", 1, `${taskSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 
+/** When materialized views were refreshed, where there are any. */
+export const refreshMigrations = (
+  { models, schemas = defaultSchemas }: Pick<Compiled, "models"> & Named
+): readonly Migration[] =>
+  hasRefreshes({ models })
+    ? [make("refreshes", 1, `${refreshesSchema(schemas.service).join(";\n\n")};\n`, schemas)]
+    : []
+
 /** What follows the application's own tables and those of jobs, and is applied after them. */
 export const followingMigrations = (
   compiled:
@@ -220,6 +230,7 @@ export const followingMigrations = (
     & Named
 ): readonly Migration[] => [
   ...taskMigrations(compiled),
+  ...refreshMigrations(compiled),
   ...webhookMigrations(compiled),
   ...rateMigrations(compiled),
   ...formMigrations(compiled),

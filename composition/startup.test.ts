@@ -19,7 +19,8 @@ it("advises no table by hand that a migration of the service makes", () => {
   const live = {
     server: { version: 180_000, encoding: "UTF8", extensions: {}, user: "app" } as never,
     tables: new Map([...compiled.models.keys()].map((name) => [name, null])),
-    known: []
+    known: [],
+    functions: new Map()
   }
   const found = findMismatches(compiled, live, false)
   expect(found.map(({ fix, message, resource }) => [resource, message, fix])).toEqual([

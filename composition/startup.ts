@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import { makeFacts } from "../adapters/postgres/facts.ts"
-import type { ServerFacts, TableFacts } from "../core/domain/compile/catalogue.ts"
+import type { FunctionFacts, ServerFacts, TableFacts } from "../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { checkFacts } from "../core/domain/compile/facts.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
@@ -21,6 +21,8 @@ export interface LiveFacts {
   readonly tables: ReadonlyMap<string, TableFacts | null>
   /** Names of existing tables, read when one is missing; those of `public` without their schema. */
   readonly known: readonly string[]
+  /** The functions of each name, by resource, of resources over functions. */
+  readonly functions: ReadonlyMap<string, readonly FunctionFacts[]>
 }
 
 /** Does work on connections of its own, which close afterwards. For commands, which run no service. */
@@ -33,23 +35,31 @@ export const withPostgres = <A>(
 /** Reads the facts of all declared tables, at once. */
 export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Effect<LiveFacts, RecordsError> => {
   const facts = makeFacts(postgres)
-  const models = [...compiled.models.values()]
+  const all = [...compiled.models.values()]
+  const models = all.filter((model) => model.function === undefined)
+  const called = all.filter((model) => model.function !== undefined)
   return Effect.flatMap(
-    Effect.all([facts.server, facts.tables(models.map(({ schema, table }) => ({ schema, table })))], {
-      concurrency: 2
-    }),
-    ([server, tables]) => {
+    Effect.all([
+      facts.server,
+      facts.tables(models.map(({ schema, table }) => ({ schema, table }))),
+      facts.functions(called)
+    ], { concurrency: 2 }),
+    ([server, tables, functions]) => {
       // Names of other tables are only worth a query when something is misspelled.
       const known = tables.includes(null)
         ? Effect.map(
           facts.all(),
-          (all) => all.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`)
+          (found) => found.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`)
         )
         : Effect.succeed<readonly string[]>([])
       return Effect.map(known, (names) => ({
         server,
         tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null])),
-        known: names
+        known: names,
+        functions: new Map(called.map((model) => [
+          model.name,
+          functions.filter(({ name, schema }) => name === model.table && schema === model.schema)
+        ]))
       }))
     }
   )

@@ -79,7 +79,7 @@ const uses = [
   "file form function hook saved-view", // parts that stand on reads and writes
   "event", // a delivery may call a function
   "job", // the queue shows events
-  "task",
+  "refresh task",
   "make-app.ts" // puts them together
 ]
 const pages = [

@@ -116,7 +116,8 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["upload", uploads],
   ["watch", methods({ GET: reads((app, call, at) => app.watch(call, at.resource)) })],
   ["export", methods({ GET: reads((app, call, at) => app.export(call, at.resource)) })],
-  ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
+  ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })],
+  ["refresh", methods({ POST: reads((app, call, at) => app.refresh(call, at.resource)) })]
 ])
 
 /** Only these words after the last raw colon of a key segment are verbs; any other colon belongs to the key. */

@@ -6,6 +6,7 @@
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree, Way } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { facetField } from "../../core/domain/model/model.ts"
 import type {
   AggregatePlan,
   FacetsPlan,
@@ -19,9 +20,9 @@ import type {
 } from "../../core/domain/read/plan.ts"
 import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
-import { columnOf, conditionSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, sortOf } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
-import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { cellSql, givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
@@ -55,9 +56,11 @@ export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): 
   if (trees === undefined) statements.set(model, trees = new WeakMap())
   let known = trees.get(where)
   if (known === undefined) trees.set(where, known = new BoundedMap(mostAggregates))
-  const key = `${plan.of} ${questionOf(plan)} ${trigramSchema}`
+  const key = `${plan.of} ${questionOf(plan)} ${givenArguments(plan.bindings)} ${trigramSchema}`
   let statement = known.get(key)
-  if (statement === undefined) known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema)))
+  if (statement === undefined) {
+    known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema, plan.bindings.args)))
+  }
   return statement
 }
 
@@ -93,7 +96,7 @@ const questionOf = (plan: AggregatePlan): string => {
 export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
   switch (plan.of) {
     case "facets":
-      return [plan.field]
+      return [facetField(plan.field)]
     case "groups":
       return plan.question.columns
     case "series":
@@ -142,11 +145,19 @@ const joinsOf = (paths: ReadonlyArray<readonly Way[]>, writer: Writer): Joins =>
 const facets = (plan: FacetsPlan, writer: Writer): string => {
   const { limit, measure = { of: "count" } } = plan
   const joins = joinsOf(pathsOf(plan), writer)
-  const column = columnOf(joins.aliasOf(plan.ways ?? []), plan.field)
+  const values = columnOf(joins.aliasOf(plan.ways ?? []), plan.field)
+  // A row counts once for an element that it has twice, and an element that is null is none.
+  const [column, elements] = plan.field.kind === "list"
+    ? ["u.e", ` cross join lateral (select distinct e from unnest(${values}) x(e) where e is not null) u`]
+    : [values, ""]
   const value = measure.of === "count" ? null : measureSql(measure)
-  return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
-    ` from ${tableOf(plan.model)} t${joins.sql}${whereSql(plan.where, writer)} group by ${column}` +
-    ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${column} limit ${limit}`
+  return `select ${elements === "" ? cellSql(plan.field, column) : `${column}::text`}, count(*)::text${
+    value === null || measure.of === "count" ? "" : `, ${cellSql(measure.field, value)}`
+  }` +
+    ` from ${writer.from(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
+    ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${
+      elements === "" ? sortOf(joins.aliasOf(plan.ways ?? []), plan.field) : column
+    } limit ${limit}`
 }
 
 /** The exact decimal value of a double would be long. People see its shortest text, so that is what is counted. */
@@ -159,8 +170,8 @@ const exactOf = (field: Field): string => `${columnOf("t", field)}${field.kind =
 const measureSql = (measure: Measure): string =>
   measure.of === "count"
     ? "count(*)"
-    : measure.of === "sum" && measure.field.kind === "float"
-    ? `sum(${exactOf(measure.field)})`
+    : (measure.of === "sum" && measure.field.kind === "float") || measure.field.kind === "money"
+    ? `${measure.of}(${exactOf(measure.field)})`
     : `${measure.of}(${columnOf("t", measure.field)})`
 
 /** Hours are buckets of real time, so that the one that an autumn night repeats is two. */
@@ -199,7 +210,7 @@ const series = (plan: SeriesPlan, writer: Writer): string => {
   const start = startOf(field, granularity, timeZone, "s.start")
   const groups =
     `select ${bucketOf(field, granularity, timeZone, column)} as start, ${measureSql(plan.measure)} as value from ${
-      tableOf(plan.model)
+      writer.from(plan.model)
     } t` +
     ` where ${tests.join(" and ")} group by 1 offset 0`
   return `select b.start::text, b.value::text from (select ${start} as start, s.value from (${groups}) s offset 0) b` +
@@ -213,21 +224,24 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const column = columnOf("t", field)
   const exact = exactOf(field)
   const tests = [`${column} is not null`]
-  if (field.kind !== "integer") tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
+  if (field.kind !== "integer" && field.kind !== "money") {
+    tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
+  }
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
-  const table = `${tableOf(plan.model)} t`
+  const table = () => `${writer.from(plan.model)} t`
   const where = tests.join(" and ")
   // A sum of zeros has as many fraction digits as the longest of them. Columns of a declared size need no such sum.
   const digits = field.kind === "decimal" && field.precision === null ? ` + sum(${column} * 0)` : ""
+  const ends = field.kind === "money" ? exact : column
   // The quotient of `div` is exact in every version, unlike that of width_bucket. The maximum goes into the last bucket.
   const bucket = `case when e.h = e.l then ${buckets - 1}` +
     ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
   // Names of a `with` hide tables of the same name. No table is called like these.
   const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
-  return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table} where ${where}),` +
+  return `with ${range} as materialized (select min(${ends})${digits} as low, max(${ends})${digits} as high from ${table()} where ${where}),` +
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
-    ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table} where ${where} group by 1)` +
+    ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table()} where ${where} group by 1)` +
     ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`
 }
 
@@ -262,7 +276,7 @@ const groupMeasureSql = (measure: GroupMeasure): string => {
   if (measure.of === "count") return "count(*)"
   const { field, of } = measure
   const column = columnOf("t", field)
-  const sum = `sum(${field.kind === "float" ? exactOf(field) : column})::numeric`
+  const sum = `sum(${field.kind === "float" || field.kind === "money" ? exactOf(field) : column})::numeric`
   switch (of) {
     case "count_distinct":
       return `count(distinct ${column})`
@@ -291,7 +305,7 @@ const groups = (plan: GroupsPlan, writer: Writer): string => {
   const values = [...keys.map((key) => keySql(key, timeZone, joins)), ...measures.map(groupMeasureSql)]
   const by = keys.length === 0 ? "" : ` group by ${keys.map((_, i) => i + 1).join(", ")}`
   const inner = `select ${values.map((value, i) => `${value} as ${names[i]!}`).join(", ")}` +
-    ` from ${tableOf(model)} t${joins.sql}${whereSql(where, writer)}${by}`
+    ` from ${writer.from(model)} t${joins.sql}${whereSql(where, writer)}${by}`
   const starts = names.map((name, i) =>
     i < keys.length ? `${keyStart(keys[i]!, timeZone, `s.${name}`)} as ${name}` : `s.${name}`
   )
@@ -299,7 +313,7 @@ const groups = (plan: GroupsPlan, writer: Writer): string => {
     ? `select ${starts.join(", ")} from (${inner} offset 0) s offset 0`
     : inner
   const condition = having.op === "true" ? "" : ` where ${conditionSql(having, "a", writer)}`
-  const sorts = order.map(({ descending, field }) => `${columnOf("a", field)}${descending ? " desc" : ""}`)
-  return `select ${names.map((name) => `a.${name}::text`).join(", ")} from (${from}) a${condition}` +
+  const sorts = order.map(({ descending, field }) => `${sortOf("a", field)}${descending ? " desc" : ""}`)
+  return `select ${names.map((name, i) => cellSql(columns[i]!, `a.${name}`)).join(", ")} from (${from}) a${condition}` +
     `${sorts.length === 0 ? "" : ` order by ${sorts.join(", ")}`} limit ${limit}`
 }

@@ -7,11 +7,22 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
-import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
+import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
+import { elementField } from "../../core/domain/model/model.ts"
+import { fitsMoney } from "../../core/domain/value/exact.ts"
+import { identifier, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
-/** A column of the table that `alias` names. */
-export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
+/** A column of the table that `alias` names, or what a declared path finds in it. */
+export const columnOf = (alias: string, field: Field): string =>
+  valueText(field, `${alias}.${identifier(field.column)}`)
+
+/** What a column is sorted by. Cells of positions are compared with it as `placeOf` writes them. */
+export const sortOf = (alias: string, field: Field): string => sortText(field, columnOf(alias, field))
+
+/** A cell of a position as what the column is sorted by. */
+export const placeOf = (field: Field, cell: string): string =>
+  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : valueSql(field, cell)
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
 export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>
@@ -34,14 +45,33 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return `${columnOf(alias, tree.field)} is null`
     case "compare":
       return comparison(tree.field, tree.is, tree.value, alias, writer)
+    case "pair":
+      return pairSql(tree, alias)
     case "in":
       return membership(tree.field, tree.values, alias, writer)
+    case "has":
+      return elementSql(tree.field, tree.values, alias, writer)
+    case "length":
+      return `cardinality(${columnOf(alias, tree.field)}) ${tree.is} ${tree.number}`
+    case "overlaps":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} && ${
+        writer.add({ of: "operand", operand: tree.value, field: tree.field })
+      }`
     case "match":
       writer.stable = false
       return `${textOf(alias, tree.field)} like ${writer.constant(tree.parts.map(escaped).join("%"))}`
     case "contains":
       writer.stable = false
       return `${textOf(alias, tree.field)} ilike ${writer.constant(`%${escaped(tree.text)}%`)}`
+    case "words":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} @@ websearch_to_tsquery(${quoted(tree.field.vector!.config)}, ${
+        writer.constant(tree.text)
+      })`
+    case "same":
+      writer.stable = false
+      return `${textOf(alias, tree.field)} ilike ${writer.constant(escaped(tree.text) + (tree.whole ? "" : "%"))}`
     case "search": {
       if (tree.fields.length === 0) return "false"
       writer.stable = false
@@ -98,7 +128,7 @@ const relatedSql = ({ item, way }: RelatedTree, alias: string, writer: Writer): 
 /**
  * A condition that occurs several times in one statement, written with the same parameters each time. There is room for 32,767 parameters.
  */
-const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string => {
+export const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string => {
   const known = writer.written.get(tree)
   if (known?.alias === alias) return known.sql
   const sql = conditionSql(tree, alias, writer)
@@ -140,10 +170,14 @@ const textOf = (alias: string, field: Field): string => `${columnOf(alias, field
 
 const comparison = (field: Field, is: Comparison, value: Operand, alias: string, writer: Writer): string => {
   const column = columnOf(alias, field)
+  if (is !== "=" && field.kind === "enum") return enumComparison(field, is, value, alias, writer)
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
-  const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
+  const given = writer.add({ of: "operand", operand: value, field })
+  // What is no amount of money would be rounded to one.
+  if (isBeyondMoney(field, value)) return `${column}::numeric ${is} ${given}::numeric`
+  const plain = `${column} ${is} ${valueSql(field, given)}`
   if (!isPadded(field, value)) return plain
   // Equality stays plain, so that indexes serve it. No text of a char(n) column ends in a blank.
   return is === "="
@@ -152,6 +186,57 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
       writer.add({ of: "operand", operand: value, field })
     } end)`
 }
+
+/**
+ * Two columns, compared as their cells are. Texts of two columns may have two collations, between which the database does not choose. Of a column of
+ * single precision the number counts that is shown, not the binary one.
+ */
+const pairSql = (
+  { field, is, other }: Extract<FilterTree, { readonly op: "pair" }>,
+  alias: string
+): string => {
+  const side = (each: Field): string => {
+    if (is !== "=" && each.kind === "enum") return rankText(each.values, columnOf(alias, each))
+    switch (each.kind) {
+      case "text":
+      case "enum":
+      case "currency":
+      case "country":
+        return `${textOf(alias, each)} collate "C"`
+      case "float":
+        return `${textOf(alias, each)}::float8`
+      default:
+        return columnOf(alias, each)
+    }
+  }
+  return `${side(field)} ${is} ${side(other)}`
+}
+
+/**
+ * An enum below or above a value, by the declared order. The values that pass are few, and an index on the column serves them. Where the value is known
+ * only when the statement runs, places in the order are compared.
+ */
+const enumComparison = (
+  field: FieldOf<"enum">,
+  is: Comparison,
+  value: Operand,
+  alias: string,
+  writer: Writer
+): string => {
+  const column = columnOf(alias, field)
+  const at = value.of === "literal" ? field.values.indexOf(value.text) : -1
+  if (at === -1) {
+    writer.stable = false
+    const operand = `${writer.add({ of: "operand", operand: value, field })}::text`
+    return `${rankText(field.values, column)} ${is} ${rankText(field.values, operand)}`
+  }
+  const end = at + (is === "<=" || is === ">" ? 1 : 0)
+  const passing = is === "<" || is === "<=" ? field.values.slice(0, end) : field.values.slice(end)
+  return passing.length === 0 ? "false" : `${column} in (${passing.map(quoted).join(", ")})`
+}
+
+const isBeyondMoney = (field: Field, value: Operand): boolean =>
+  field.kind === "money" && (value.of !== "literal" || !fitsMoney(field, value.text))
 
 const isPadded = (field: Field, value: Operand): boolean =>
   field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
@@ -170,12 +255,36 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   const inline = values.map((value) => constantOf(field, value))
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
-  const any = (operands: readonly Operand[]) => `any(${writer.add({ of: "operands", operands, field })})`
+  const any = (operands: readonly Operand[]) =>
+    `any(${valuesSql(field, writer.add({ of: "operands", operands, field }))})`
+  if (values.some((value) => isBeyondMoney(field, value))) {
+    return `${column}::numeric = any(${writer.add({ of: "operands", operands: values, field })}::numeric[])`
+  }
   const padded = values.filter((value) => isPadded(field, value))
   if (padded.length === 0) return `${column} = ${any(values)}`
   const rest = values.filter((value) => !isPadded(field, value))
   const tests = `${column} = ${any(padded)} and ${keepsBlanks(column)}`
   return rest.length === 0 ? `(${tests})` : `(${column} = ${any(rest)} or (${tests}))`
+}
+
+/**
+ * A list with one of the values: by the operators that a GIN index serves, which `= any(column)` is not. The operators are those of the server: the
+ * extension `intarray` has its own for integers, and they fail on nulls.
+ */
+const elementSql = (field: FieldOf<"list">, values: readonly Operand[], alias: string, writer: Writer): string => {
+  if (values.length === 0) return "false"
+  writer.stable = false
+  const of = elementField(field)
+  const column = columnOf(alias, field)
+  const among = (operands: readonly Operand[]): string =>
+    `${column} operator(pg_catalog.${operands.length === 1 ? "@>" : "&&"}) ${
+      writer.add({ of: "operands", operands, field: of })
+    }`
+  const padded = values.filter((value) => isPadded(of, value))
+  if (padded.length === 0) return among(values)
+  const rest = values.filter((value) => !isPadded(of, value))
+  const tests = `${among(padded)} and ${keepsBlanks(`${column}[1]`)}`
+  return rest.length === 0 ? `(${tests})` : `(${among(rest)} or (${tests}))`
 }
 
 /**

@@ -5,25 +5,49 @@
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
+import { pathOf } from "../../core/domain/filter/tree.ts"
+import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
+import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
-import { type Statement, tableOf, Writer } from "./sql.ts"
+import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
+import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
+import { cellSql, givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string =>
-  field.kind === "list" ? `to_json(${columnOf(alias, field)})::text` : `${columnOf(alias, field)}::text`
+  field.kind === "list" ? listText(columnOf(alias, field), field) : cellSql(field, columnOf(alias, field))
+
+/**
+ * An array as the cell of a list. `to_json` writes numbers and truth values as JSON has them, and all else as text. It ends times with an offset, and those
+ * before Christ with an era behind it.
+ */
+const listText = (column: string, { file, of }: FieldOf<"list">): string => {
+  // Lists of files are texts, and triggers that capture them were written so.
+  if (file !== null) return `to_json(${column})::text`
+  switch (of.kind) {
+    case "boolean":
+    case "float":
+      return `to_json(${column})::text`
+    case "integer":
+      return of.bits === 64 ? `to_json(${column}::text[])::text` : `to_json(${column})::text`
+    case "timestamp":
+      return `replace(replace(to_json(${column}::timestamptz[])::text, '+00:00"', 'Z"'), '+00:00 BC"', 'Z BC"')`
+    default:
+      return `to_json(${column}::text[])::text`
+  }
+}
 
 /** What `hashedText` writes of a field, as arguments of `concat`, to which null is an empty text. */
 const hashedCell = (field: Field): string => {
   const text = textColumn("t", field)
   return isFreeText(field)
     ? `octet_length(${text}), ':', ${text}`
-    : `${field.kind === "timestamp" ? `replace(replace(${text}, ' ', ''), '+00', '')` : text}, chr(${
-      cellEnd.charCodeAt(0)
-    })`
+    : `${
+      !hasTimes(field)
+        ? text
+        : `replace(replace(${field.kind === "range" ? `replace(${text}, '"', '')` : text}, ' ', ''), '+00', '')`
+    }, chr(${cellEnd.charCodeAt(0)})`
 }
 
 /** Fields of one `concat`: a function takes at most 100 arguments. */
@@ -39,14 +63,18 @@ const hashSql = (fields: readonly Field[]): string => {
 }
 
 /** What a row of a page is made of, as SQL. */
-export const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
-  ...shape.columns.map((field) => textColumn("t", field)),
-  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
-  ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
-]
+export const outputs = (shape: PageShape, writer: Writer): readonly string[] => {
+  // The text of a rank stands in the statement, and nobody sends the same one twice.
+  if (shape.order.some(({ field }) => field.rank !== undefined)) writer.stable = false
+  return [
+    ...shape.columns.map((field) => textColumn("t", field)),
+    ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
+    ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
+  ]
+}
 
 export const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
-  order.map(({ descending, field }) => `${columnOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
+  order.map(({ descending, field }) => `${sortOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
 
 const reverse = (order: readonly SortKey[]): readonly SortKey[] =>
   order.map(({ descending, field }) => ({ field, descending: !descending }))
@@ -59,8 +87,8 @@ type Branch = readonly string[]
  * and first descending, also in a reversed order.
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
-  const columns = order.map(({ field }) => columnOf("t", field))
-  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.given(index))
+  const columns = order.map(({ field }) => sortOf("t", field))
+  const places = order.map(({ field }, index) => nulls[index] === true ? "null" : placeOf(field, writer.given(index)))
   const equal = order.map((_, index) =>
     nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
   )
@@ -105,9 +133,23 @@ interface Variant {
   readonly whole: boolean
 }
 
-const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement => {
+const compile = (
+  shape: PageShape,
+  variant: Variant,
+  writer: Writer,
+  pledges: readonly Pledge[] = nothingPledged
+): Statement => {
+  if (pathOf(shape.order) !== null) {
+    return walkStatement(
+      shape,
+      (own) => outputs(shape, own),
+      { ...variant, reversed: variant.direction === "before", pledges },
+      writer
+    )
+  }
   const { limit, model } = shape
-  const table = tableOf(model)
+  // Each mention of a function has parameters of its own.
+  const table = () => writer.from(model)
   const reversed = variant.direction === "before"
   const order = reversed ? reverse(shape.order) : shape.order
   const sorted = order.length === 0 ? "" : ` order by ${orderSql(order, "t", false)}`
@@ -122,13 +164,14 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   }
 
   // Only columns of the model are named, because the role may not be allowed to read others.
-  const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
+  const ranked = order.flatMap(({ field }) => field.rank === undefined ? [] : [`t.${identifier(field.column)}`])
+  const read = [...new Set([...model.columns.map((field) => columnOf("t", field)), ...ranked])].join(", ")
   const anyOf = (all: readonly Branch[]): Branch =>
     all.length === 1 ? all[0]! : [`(${all.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
 
   if (variant.counted !== null) {
     // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
-    const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
+    const found = `select ${read} from ${table()} t${condition([])} limit ${variant.counted}`
     return writer.finish(
       `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
     )
@@ -138,7 +181,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     // What has an offset is planned by itself: a walk in the page's order cannot take its place.
     writer.stable = false
     const skipped = variant.skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
-    const found = `select ${read} from ${table} t${condition(anyOf(branches))} offset 0`
+    const found = `select ${read} from ${table()} t${condition(anyOf(branches))} offset 0`
     return writer.finish(`select ${list} from (${found}) t${sorted} limit ${limit}${skipped}`)
   }
 
@@ -153,10 +196,10 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     const all = condition([])
     const back = orderSql(order, "t", true)
     return writer.finish(
-      `with ${total} as materialized (select count(*) as n from ${table} t${all})` +
-        ` select ${list} from (select ${keys} from ${table} t${condition([])} order by ${back}` +
+      `with ${total} as materialized (select count(*) as n from ${table()} t${all})` +
+        ` select ${list} from (select ${keys} from ${table()} t${condition([])} order by ${back}` +
         ` limit (select greatest(least(${limit}, n - ${position}), 0) from ${total})` +
-        ` offset (select greatest(n - ${position} - ${limit}, 0) from ${total})) p join ${table} t on ${pairs}${sorted}`
+        ` offset (select greatest(n - ${position} - ${limit}, 0) from ${total})) p join ${table()} t on ${pairs}${sorted}`
     )
   }
 
@@ -169,22 +212,22 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
     const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
     return writer.finish(
-      `select ${list} from (select ${keys} from ${table} t${
+      `select ${list} from (select ${keys} from ${table()} t${
         condition(all)
       }${sorted} limit ${limit} offset ${offset}::bigint) p` +
-        ` join ${table} t on ${pairs}${sorted}`
+        ` join ${table()} t on ${pairs}${sorted}`
     )
   }
 
   if (branches.length === 1) {
-    return writer.finish(`select ${list} from ${table} t${condition(branches[0]!)}${sorted} limit ${limit}`)
+    return writer.finish(`select ${list} from ${table()} t${condition(branches[0]!)}${sorted} limit ${limit}`)
   }
 
   // Each branch stops after a page; the outer order merges them.
   const named = columns.map((column, i) => `${column} as c${i}`)
-  const keys = order.map(({ field }, i) => `${columnOf("t", field)} as k${i}`)
+  const keys = order.map(({ field }, i) => `${sortOf("t", field)} as k${i}`)
   const parts = branches.map((branch) =>
-    `(select ${[...named, ...keys].join(", ")} from ${table} t${condition(branch)}${sorted} limit ${limit})`
+    `(select ${[...named, ...keys].join(", ")} from ${table()} t${condition(branch)}${sorted} limit ${limit})`
   )
   const merged = order.map(({ descending }, i) => `u.k${i}${descending ? " desc" : ""}`).join(", ")
   const out = columns.length === 0 ? "1" : columns.map((_, i) => `u.c${i}`).join(", ")
@@ -199,6 +242,7 @@ const pages = new WeakMap<PageShape, BoundedMap<string, Statement>>()
  */
 const mostVariants = 12
 const noNulls: readonly boolean[] = []
+const nothingPledged: readonly Pledge[] = []
 
 const variantOf = (plan: PagePlan): Variant => {
   const position = plan.after ?? plan.before
@@ -212,15 +256,23 @@ const variantOf = (plan: PagePlan): Variant => {
   }
 }
 
-/** A page as a statement, written by the given writer. With `before`, rows come back reversed. */
-export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(plan.shape, variantOf(plan), writer)
+/** A page as a statement, written by the given writer. With `before`, rows come back reversed. `pledges`: of each relation of the order's path. */
+export const writePage = (plan: PagePlan, writer: Writer, pledges: readonly Pledge[] = nothingPledged): Statement =>
+  compile(plan.shape, variantOf(plan), writer, pledges)
 
 /** The statement of a page, compiled once for each shape and kind of position. */
-export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
+export const pageStatement = (
+  plan: PagePlan,
+  trigramSchema: string,
+  pledges: readonly Pledge[] = nothingPledged
+): Statement => {
   const variant = variantOf(plan)
   const { counted, direction, fromEnd, nulls, skips, whole } = variant
-  let key = `${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  let key = `${givenArguments(plan.bindings)}${direction}${whole ? "*" : ""}${fromEnd ? "-" : skips ? "+" : " "}${
+    counted ?? ""
+  } ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
+  for (const { filled, held } of pledges) key += held ? filled ? "h" : "H" : filled ? "f" : "F"
   let known = pages.get(plan.shape)
   if (known === undefined) {
     known = new BoundedMap(mostVariants)
@@ -228,10 +280,18 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
   }
   let statement = known.get(key)
   if (statement === undefined) {
-    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema)))
+    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema, plan.bindings.args), pledges))
   }
   return statement
 }
+
+/** The statements by which a page from the beginning is judged that is read by several walks. */
+export const judgedPages = (
+  { bindings, shape }: PagePlan,
+  trigramSchema: string,
+  pledges: readonly Pledge[]
+): readonly Statement[] =>
+  judgedWalks(shape, (writer) => outputs(shape, writer), pledges, () => new Writer(trigramSchema, bindings.args))
 
 /** A condition with its `where`; nothing when every row passes. */
 export const whereSql = (tree: FilterTree, writer: Writer): string =>
@@ -239,7 +299,7 @@ export const whereSql = (tree: FilterTree, writer: Writer): string =>
 
 /** A count as a statement, written by the given writer. */
 export const writeCount = ({ cap, model, where }: CountPlan, writer: Writer): Statement => {
-  const from = `from ${tableOf(model)} t${whereSql(where, writer)}`
+  const from = `from ${writer.from(model)} t${whereSql(where, writer)}`
   return writer.finish(
     cap === null ? `select count(*)::text ${from}` : `select count(*)::text from (select 1 ${from} limit ${cap}) c`
   )
@@ -249,13 +309,13 @@ const counts = new WeakMap<Model, WeakMap<FilterTree, Map<string, Statement>>>()
 
 /** The statement of a count, compiled once for each condition and cap. */
 export const countStatement = (plan: CountPlan, trigramSchema: string): Statement => {
-  const { cap, model, where } = plan
+  const { bindings, cap, model, where } = plan
   let trees = counts.get(model)
   if (trees === undefined) counts.set(model, trees = new WeakMap())
   let caps = trees.get(where)
   if (caps === undefined) trees.set(where, caps = new Map())
-  const key = `${cap} ${trigramSchema}`
+  const key = `${cap} ${givenArguments(bindings)} ${trigramSchema}`
   let statement = caps.get(key)
-  if (statement === undefined) caps.set(key, statement = writeCount(plan, new Writer(trigramSchema)))
+  if (statement === undefined) caps.set(key, statement = writeCount(plan, new Writer(trigramSchema, bindings.args)))
   return statement
 }

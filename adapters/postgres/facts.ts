@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { ServerFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { FunctionFacts, ServerFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
@@ -24,8 +24,24 @@ const serverSql = `select json_build_object(
   'collation', case to_jsonb(d)->>'datlocprovider' when 'b' then 'builtin ' when 'i' then 'icu ' else 'libc ' end
     || coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale', d.datcollate),
   'extensions', coalesce((select json_object_agg(e.extname, n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace), '{}'),
-  'readOnly', current_setting('transaction_read_only') = 'on'
+  'readOnly', current_setting('transaction_read_only') = 'on',
+  'textSearch', (select json_agg(distinct cfgname) from pg_ts_config)
 )::text from pg_database d where d.datname = current_database()`
+
+// The elements of an array may be of a domain, with domains below it. A modifier of the array is one of its elements.
+const elementSql = `case when b.typelem <> 0 and b.typlen = -1 and b.typcategory = 'A' then (
+      with recursive y(type, mod, i) as (
+        select b.typelem, m.mod, 0
+        union all select o.typbasetype, o.typtypmod, y.i + 1 from y join pg_type o on o.oid = y.type and o.typtype = 'd')
+      select json_build_object(
+        'base', e.typname,
+        'domain', case when y.i > 0 then (select o.typname from pg_type o where o.oid = b.typelem) end,
+        'maxLength', case when e.typname in ('bpchar', 'varchar') and y.mod >= 4 then y.mod - 4 end,
+        'precision', case when e.typname = 'numeric' and y.mod >= 4 then ((y.mod - 4) >> 16) & 65535 end,
+        'scale', case when e.typname = 'numeric' and y.mod >= 4 then (((y.mod - 4) & 2047) # 1024) - 1024 end,
+        'fraction', case when e.typname in ('timestamp', 'timestamptz') and y.mod >= 0 then y.mod end,
+        'values', case when e.typtype = 'e' then (select json_agg(v.enumlabel order by v.enumsortorder) from pg_enum v where v.enumtypid = e.oid) end)
+      from y join pg_type e on e.oid = y.type order by y.i desc limit 1) end`
 
 // A domain may build on others, so its base type, bounds and `not null` may come from several steps down. A column may be `not null` in the
 // catalogue while older rows still hold nulls: such a constraint is not valid yet (PostgreSQL 18).
@@ -42,11 +58,15 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'generated', a.attgenerated <> '',
     'virtual', a.attgenerated = 'v',
+    'config', case when b.typname = 'tsvector' and a.attgenerated <> '' then substring(pg_get_expr(d.adbin, d.adrelid)
+      from 'to_tsvector\\(''(?:pg_catalog\\.)?([a-z_][a-z0-9_]*)''::regconfig') end,
     'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
     'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
-    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
+    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024
+      when b.oid = 'money'::regtype then scale(1::numeric::money::numeric) end,
     'fraction', case when b.typname in ('timestamp', 'timestamptz') and m.mod >= 0 then m.mod end,
     'values', case when b.typtype = 'e' then (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = b.oid) end,
+    'element', ${elementSql},
     'collation', case when a.attcollation <> t.typcollation then (select l.collname from pg_collation l where l.oid = a.attcollation) end,
     'comment', col_description(c.oid, a.attnum),
     'privileges', json_build_object(
@@ -184,6 +204,99 @@ where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspna
   and not exists (select 1 from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 order by n.nspname, c.relname`
 
+/** A type as a column of it, by SQL for its name, number and modifier. */
+const typeSql = (name: string, type: string, mod: string) =>
+  `'name', ${name},
+    'type', format_type(${type}, ${mod}),
+    'base', b.typname,
+    'domain', case when t.typtype = 'd' then t.typname end,
+    'nullable', true,
+    'default', null,
+    'identity', null,
+    'generated', false,
+    'virtual', false,
+    'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
+    'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
+    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
+    'fraction', case when b.typname in ('timestamp', 'timestamptz') and m.mod >= 0 then m.mod end,
+    'values', case when b.typtype = 'e' then (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = b.oid) end,
+    'collation', null,
+    'comment', null,
+    'privileges', '{"select":true,"insert":false,"update":false}'::json`
+
+const baseOf = (type: string, mod: string) =>
+  `join pg_type t on t.oid = ${type}
+  cross join lateral (with recursive d(type, mod, i) as (
+      select ${type}, ${mod}, 0 union all select o.typbasetype, o.typtypmod, d.i + 1 from d join pg_type o on o.oid = d.type and o.typtype = 'd')
+    select d.type, d.mod from d order by d.i desc limit 1) m
+  join pg_type b on b.oid = m.type`
+
+/** One JSON text a function: `$1` are names, each of a schema and a function; `$2` are schemas whose functions are all asked for. */
+const functionsSql = `select json_build_object(
+  'schema', n.nspname,
+  'name', p.proname,
+  'kind', case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' when 'w' then 'window' else 'function' end,
+  'volatility', case p.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end,
+  'set', p.proretset,
+  'definer', p.prosecdef,
+  'fixesPath', exists (select from unnest(p.proconfig) c where c like 'search_path=%'),
+  'language', l.lanname,
+  'executable', has_function_privilege(p.oid, 'execute') and has_schema_privilege(n.oid, 'usage'),
+  'parameters', coalesce((select json_agg(json_build_object(${typeSql("i.name", "i.type", "-1")},
+      'schema', tn.nspname,
+      'optional', i.place > p.pronargs - p.pronargdefaults) order by i.place)
+    from (select coalesce(p.proargnames[k.all_place], '') as name, k.type, row_number() over (order by k.all_place) as place
+      from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality k(type, all_place)
+      where coalesce(p.proargmodes[k.all_place], 'i') in ('i', 'b', 'v')) i
+    ${baseOf("i.type", "-1")} join pg_namespace tn on tn.oid = t.typnamespace), '[]'),
+  'rowType', (select json_build_object('schema', rn.nspname, 'table', rc.relname)
+    from pg_class rc join pg_namespace rn on rn.oid = rc.relnamespace where rc.reltype = p.prorettype and rc.relkind <> 'c'),
+  'columns', coalesce((select json_agg(json_build_object(${typeSql("o.name", "o.type", "o.mod")}) order by o.place)
+    from (select a.attname::text as name, a.atttypid as type, a.atttypmod as mod, a.attnum::bigint as place
+      from pg_type rt join pg_attribute a on a.attrelid = rt.typrelid
+      where rt.oid = p.prorettype and rt.typrelid <> 0 and a.attnum > 0 and not a.attisdropped
+      union all select p.proargnames[k.place], k.type, -1, k.place
+      from unnest(p.proallargtypes) with ordinality k(type, place) join pg_type rt on rt.oid = p.prorettype
+      where rt.typrelid = 0 and p.proargmodes[k.place] in ('o', 'b', 't')) o
+    ${baseOf("o.type", "o.mod")} where o.name <> ''), '[]'),
+  'signature', pg_get_function_identity_arguments(p.oid),
+  'comment', obj_description(p.oid, 'pg_proc')
+)::text
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+where exists (select from unnest($1::text[], $2::text[]) as x(s, f) where n.nspname = x.s::name and p.proname = x.f::name)
+  or (p.proretset and p.prokind = 'f' and n.nspname = any($3::text[])
+    and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'))
+order by n.nspname, p.proname, p.oid`
+
+const treesSql = `select n.nspname, c.relname, c.oid::text, w.ev_action::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_rewrite w on w.ev_class = c.oid and w.rulename = '_RETURN'
+where c.oid = any($1::oid[]) order by c.oid`
+
+const placesSql = `select c.oid::text, a.attnum::text, n.nspname, c.relname, a.attname
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+where c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
+  and (c.oid = any($1::oid[]) or exists (select from pg_depend d join pg_rewrite w on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+    where w.ev_class = any($1::oid[]) and d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid))`
+
+/** The queries of views as PostgreSQL keeps them, and what the numbers in them mean. */
+export interface QueryTrees {
+  readonly views: ReadonlyArray<{
+    readonly schema: string
+    readonly table: string
+    readonly number: string
+    /** `pg_rewrite.ev_action` of the rule that makes it a view. */
+    readonly tree: string
+  }>
+  /** Columns of these views, and of all that they read directly. */
+  readonly columns: ReadonlyArray<{
+    readonly number: string
+    readonly column: number
+    readonly schema: string
+    readonly table: string
+    readonly name: string
+  }>
+}
+
 export interface Facts {
   readonly server: Effect.Effect<ServerFacts, RecordsError>
   /** The facts of tables in the order asked; null for a table that is not there (or not visible to the role). */
@@ -192,6 +305,12 @@ export interface Facts {
    * Whether these columns tell the rows of a table or view apart now, and are never null. Null: it was not found out within the time of a statement.
    */
   readonly identifies: (name: TableName, columns: readonly string[]) => Effect.Effect<boolean | null, RecordsError>
+  /** All functions of these names; several may have one. A function without a schema is not found. */
+  readonly functions: (names: readonly TableName[]) => Effect.Effect<readonly FunctionFacts[], RecordsError>
+  /** All functions of these schemas that give rows, but those of extensions. */
+  readonly rowFunctions: (schemas: readonly string[]) => Effect.Effect<readonly FunctionFacts[], RecordsError>
+  /** The queries of all views of the given schemas, or of all but the system's. */
+  readonly trees: (schemas?: readonly string[]) => Effect.Effect<QueryTrees, RecordsError>
   /** Every table and view of the given schemas, or of all but the system's; extensions' own tables are left out. */
   readonly all: (schemas?: readonly string[]) => Effect.Effect<readonly TableFacts[], RecordsError>
 }
@@ -212,6 +331,11 @@ export const makeFacts = (postgres: Postgres): Facts => {
         )
       ),
       (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
+    )
+  const functions = (params: readonly unknown[]) =>
+    Effect.map(
+      read(functionsSql, params),
+      (rows) => rows.map((row) => JSON.parse(row[0]!) as FunctionFacts)
     )
   return {
     // Asked in a write transaction, because reads are always read-only.
@@ -244,6 +368,33 @@ export const makeFacts = (postgres: Postgres): Facts => {
         (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
       )
     },
+    functions: (names) =>
+      names.length === 0
+        ? Effect.succeed([])
+        : functions([names.map(({ schema }) => schema ?? ""), names.map(({ table }) => table), "{}"]),
+    rowFunctions: (schemas) => functions(["{}", "{}", schemas]),
+    trees: (schemas = []) =>
+      Effect.gen(function*() {
+        const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])
+        const oids = `{${listed.map((row) => row[0]).join(",")}}`
+        const trees = yield* read(treesSql, [oids])
+        const places = yield* read(placesSql, [`{${trees.map((row) => row[2]).join(",")}}`])
+        return {
+          views: trees.map(([schema, table, number, tree]) => ({
+            schema: schema!,
+            table: table!,
+            number: number!,
+            tree: tree!
+          })),
+          columns: places.map(([number, column, schema, table, name]) => ({
+            number: number!,
+            column: Number(column),
+            schema: schema!,
+            table: table!,
+            name: name!
+          }))
+        }
+      }),
     all: (schemas = []) =>
       Effect.gen(function*() {
         const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])

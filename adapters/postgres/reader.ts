@@ -6,17 +6,22 @@
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { Schemas } from "../../core/domain/declare/schemas.ts"
-import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../core/domain/read/plan.ts"
+import { pathOf } from "../../core/domain/filter/tree.ts"
+import { pathCellOf } from "../../core/domain/read/plan.ts"
+import type { AggregatePlan, CountPlan, PagePlan, PageShape, RelatedPlan } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
 import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-aggregate.ts"
-import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
+import { countStatement, judgedPages, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { canonicalRelated, relatedStatement, relatedValues, writeRelated } from "./compile-related.ts"
+import type { Pledge } from "./compile-walks.ts"
 import { failed } from "./errors.ts"
-import { passingRows, type PlanNode, planProcesses, throughCost, wholeScans } from "./estimate.ts"
+import { passingRows, type PlanNode, planProcesses, type Scan, throughCost, wholeScans } from "./estimate.ts"
 import type { IdempotencyStore } from "./idempotency.ts"
+import { type Pledges, pledgesOf } from "./pledges.ts"
 import {
   bind,
+  canonicalOf,
   canonicalRows,
   identifier,
   LiteralWriter,
@@ -62,6 +67,7 @@ export interface Extensions {
   readonly lookUp: (sql: string) => Effect.Effect<Rows, RecordsError>
   /** Columns of constraints that were violated before, by table and name. */
   readonly constraints: BoundedMap<string, readonly string[]>
+  readonly pledges: Pledges
 }
 
 const findTrigram =
@@ -71,11 +77,11 @@ const noPosition: readonly Cell[] = []
 
 type Plan = PagePlan | RelatedPlan | CountPlan | AggregatePlan
 
-const statementOf = (plan: Plan, trigram: string): Statement =>
+const statementOf = (plan: Plan, trigram: string, pledges: readonly Pledge[]): Statement =>
   "keys" in plan
     ? relatedStatement(plan, trigram)
     : "shape" in plan
-    ? pageStatement(plan, trigram)
+    ? pageStatement(plan, trigram, pledges)
     : "of" in plan
     ? aggregateStatement(plan, trigram)
     : countStatement(plan, trigram)
@@ -89,13 +95,19 @@ const planOf = (rows: Rows): PlanNode => {
   return root
 }
 
-const judgement = (root: PlanNode, scannedRows: number, scannedBytes = 0): PlanEstimate => ({
+const judgement = (
+  root: PlanNode,
+  scannedRows: number,
+  scannedBytes = 0,
+  scanned: Read["scanned"] = null
+): PlanEstimate => ({
   cost: root["Total Cost"],
   through: throughCost(root),
   processes: planProcesses(root),
   rows: passingRows(root),
   scannedRows,
-  scannedBytes
+  scannedBytes,
+  ...scanned === null ? {} : { scannedTable: { schema: scanned.schema, table: scanned.table } }
 })
 
 /** Rows and bytes that are read of a table, or of the partitions of one. */
@@ -105,14 +117,48 @@ interface Read {
   parts: number
   /** Those of its biggest part. */
   largest: number
+  readonly scanned: Scan | null
 }
 
+const nothingPledged: readonly Pledge[] = []
+
+/** Whether a page is read by walks of which each is judged by itself: one of all rows is one statement. */
+const isWalked = (plan: Plan): plan is PagePlan =>
+  !("keys" in plan) && "shape" in plan && pathOf(plan.shape.order) !== null && plan.whole !== true &&
+  (plan.offset ?? 0) === 0 && plan.counted === undefined
+
+/**
+ * The judgement of several walks: that of the first, which goes through the rows with a value and needs the indexes. How far the others go, only time
+ * shows: a page that the first one fills does not begin them.
+ */
+const allWalks = ([first, ...others]: readonly PlanEstimate[]): PlanEstimate => ({
+  ...first!,
+  through: Math.max(first!.through, ...others.map(({ through }) => through)),
+  rows: others.reduce((sum, { rows }) => sum + rows, first!.rows)
+})
+
+/** Makes the timestamps of a page canonical, in place. */
+export const canonicalPage = (rows: ReadonlyArray<Cell[]>, shape: PageShape): ReadonlyArray<Cell[]> => {
+  const path = pathOf(shape.order)
+  const canonical = path === null ? null : canonicalOf(path.field)
+  if (canonical !== null) {
+    const at = pathCellOf(shape)
+    for (const row of rows) {
+      const cell = row[at]
+      if (typeof cell === "string") row[at] = canonical(cell)
+    }
+  }
+  return canonicalRows(rows, shape.columns)
+}
+
+const nothingRead: Read = { rows: 0, bytes: 0, parts: 0, largest: 0, scanned: null }
+
 /** A plan as a statement, written by the given writer. */
-const writePlan = (plan: Plan, writer: Writer): Statement =>
+const writePlan = (plan: Plan, writer: Writer, pledges: readonly Pledge[]): Statement =>
   "keys" in plan
     ? writeRelated(plan, writer)
     : "shape" in plan
-    ? writePage(plan, writer)
+    ? writePage(plan, writer, pledges)
     : "of" in plan
     ? writeAggregate(plan, writer)
     : writeCount(plan, writer)
@@ -187,7 +233,8 @@ export abstract class Reader implements RecordsReader {
     within?: number
   ): Effect.Effect<Rows, RecordsError> {
     const params = bind(statement, values)
-    const literal = write === undefined
+    // Arguments of functions are never written into a statement.
+    const literal = write === undefined || values.bindings.args !== undefined
       ? null
       : repeated(statement, params, () => write(new LiteralWriter(values, this.extensions.trigram ?? "public")))
     const limit = within === undefined ? noLimit : { timeoutMs: within }
@@ -217,18 +264,34 @@ export abstract class Reader implements RecordsReader {
     return this.#compiled(compile, (statement) => this.#go(statement, values))
   }
 
+  /** What the database promises of the relations of a page's order, for what is made of it. */
+  #pledged<A>(
+    plan: Plan,
+    next: (pledges: readonly Pledge[]) => Effect.Effect<A, RecordsError>
+  ): Effect.Effect<A, RecordsError> {
+    return "keys" in plan || !("shape" in plan) || pathOf(plan.shape.order) === null
+      ? next(nothingPledged)
+      : Effect.flatMap(pledgesOf(plan.shape, this.extensions.pledges, (sql) => this.run(sql, [], once)), next)
+  }
+
   #read(plan: Plan): Effect.Effect<Rows, RecordsError> {
     const values = valuesFor(plan)
-    return this.#compiled(
-      (trigram) => statementOf(plan, trigram),
-      (statement) =>
-        this.#go(statement, values, (writer) => writePlan(plan, writer), "within" in plan ? plan.within : undefined)
-    )
+    return this.#pledged(plan, (pledges) =>
+      this.#compiled(
+        (trigram) => statementOf(plan, trigram, pledges),
+        (statement) =>
+          this.#go(
+            statement,
+            values,
+            (writer) => writePlan(plan, writer, pledges),
+            "within" in plan ? plan.within : undefined
+          )
+      ))
   }
 
   page(plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> {
     return Effect.map(this.#read(plan), (rows): readonly Row[] => {
-      const canonical = canonicalRows(rows, plan.shape.columns)
+      const canonical = canonicalPage(rows, plan.shape)
       return plan.before === undefined ? canonical : [...canonical].reverse()
     })
   }
@@ -242,10 +305,11 @@ export abstract class Reader implements RecordsReader {
     plan: PagePlan,
     use: (statement: Statement, params: readonly Cell[]) => Effect.Effect<A, RecordsError>
   ): Effect.Effect<A, RecordsError> {
-    return this.#compiled(
-      (trigram) => pageStatement(plan, trigram),
-      (statement) => use(statement, bind(statement, valuesFor(plan)))
-    )
+    return this.#pledged(plan, (pledges) =>
+      this.#compiled(
+        (trigram) => pageStatement(plan, trigram, pledges),
+        (statement) => use(statement, bind(statement, valuesFor(plan)))
+      ))
   }
 
   count(plan: CountPlan): Effect.Effect<string, RecordsError> {
@@ -276,8 +340,20 @@ export abstract class Reader implements RecordsReader {
   }
 
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {
+    return this.#pledged(plan, (pledges) => {
+      if (!isWalked(plan)) return this.#estimated(plan, (trigram) => statementOf(plan, trigram, pledges))
+      const count = judgedPages(plan, "public", pledges).length
+      const each = Array.from(
+        { length: count },
+        (_, i) => this.#estimated(plan, (trigram) => judgedPages(plan, trigram, pledges)[i]!)
+      )
+      return Effect.map(Effect.all(each), allWalks)
+    })
+  }
+
+  #estimated(plan: Plan, compile: (trigram: string) => Statement): Effect.Effect<PlanEstimate, RecordsError> {
     const values = valuesFor(plan)
-    return this.#compiled((trigram) => statementOf(plan, trigram), (statement) => {
+    return this.#compiled(compile, (statement) => {
       const explain = (options: string, how = once) =>
         Effect.map(this.run(`explain (${options}) ${statement.sql}`, bind(statement, values), how), planOf)
       // Only `verbose` names the schema of a table, but it prints every expression, too. Most plans scan no table, so it is asked for only
@@ -311,18 +387,19 @@ export abstract class Reader implements RecordsReader {
         const scan = scans[Number(i) - 1]
         if (scan === undefined) continue
         const rows = Number(size) * scan.share
-        const group = groups.get(scan.group) ?? { rows: 0, bytes: 0, parts: 0, largest: 0 }
+        const group = groups.get(scan.group) ?? nothingRead
         groups.set(scan.group, {
           rows: group.rows + rows,
           bytes: group.bytes + Number(bytes) * scan.share,
           parts: group.parts + 1,
-          largest: Math.max(group.largest, rows)
+          largest: Math.max(group.largest, rows),
+          scanned: scan
         })
       }
       const reads = [...groups.values()]
       const biggest = (rowsOf: (read: Read) => number): PlanEstimate => {
-        const most = reads.reduce((a, b) => rowsOf(b) > rowsOf(a) ? b : a, { rows: 0, bytes: 0, parts: 0, largest: 0 })
-        return judgement(root, Math.ceil(rowsOf(most)), most.bytes)
+        const most = reads.reduce((a, b) => rowsOf(b) > rowsOf(a) ? b : a, nothingRead)
+        return judgement(root, Math.ceil(rowsOf(most)), most.bytes, most.scanned)
       }
       const summed = biggest(({ rows }) => rows)
       // Of small partitions the planner reads one whole rather than through an index that serves all of them.

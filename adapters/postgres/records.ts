@@ -10,8 +10,9 @@ import type { RecordsError, RecordsService, RecordsTransaction } from "../../cor
 import type { Postgres } from "./connection.ts"
 import { refuse, refusePattern } from "./errors.ts"
 import { idempotencyStore } from "./idempotency.ts"
-import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { canonicalRows, quoted, tableOf } from "./sql.ts"
+import { canonicalPage, type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
+import { refreshedSql, refreshView } from "./refreshes.ts"
+import { quoted, tableOf, timestampFromText } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
 /** Reads on the pool, each statement by itself. */
@@ -32,7 +33,7 @@ class PoolReader extends Reader {
       ({ regex, sql }, params) => this.#postgres.readWithin(sql, params, bytes, regex ? this.#forRegex : {})
     )
     return Effect.map(read, ({ cut, rows }) => {
-      const canonical = canonicalRows(rows, plan.shape.columns)
+      const canonical = canonicalPage(rows, plan.shape)
       return { rows: plan.before === undefined ? canonical : [...canonical].reverse(), cut }
     })
   }
@@ -73,7 +74,8 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
     idempotency: idempotencyStore(postgres.schemas.service),
     trigram: null,
     lookUp: (sql) => postgres.read(sql, [], once),
-    constraints: new BoundedMap(500)
+    constraints: new BoundedMap(500),
+    pledges: new WeakMap()
   }
   const reader = new PoolReader(postgres, extensions)
   /** A transaction. `begun` gets its fate: what its hooks did, which counts once it has committed. */
@@ -120,6 +122,12 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
         })
         return Effect.tap(ended, () => Effect.sync(() => fate?.enqueued?.forEach(woken)))
       }),
+    refreshed: (model) =>
+      Effect.map(reader.run(refreshedSql(postgres.schemas.service, model), [], once), ([row]) => ({
+        at: row?.[0] == null ? null : timestampFromText(row[0]),
+        failedAt: row?.[1] == null ? null : timestampFromText(row[1])
+      })),
+    refresh: (db, model, timeoutMs) => refreshView(db, postgres.schemas.service, model, timeoutMs),
     ping: postgres.ping
   }
 }

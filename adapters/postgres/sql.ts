@@ -7,8 +7,11 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { quotedText as quoted } from "../../core/domain/model/table.ts"
+import { hasTimes } from "../../core/domain/read/etag.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
+import { mapEnds } from "../../core/domain/value/range.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
@@ -30,11 +33,36 @@ export const lockSeed = (usual: number, schema: string): number => {
 export const tableOf = (model: Model): string =>
   model.schema === null ? identifier(model.table) : `${identifier(model.schema)}.${identifier(model.table)}`
 
-/** A text constant as SQL, the same under either setting of standard_conforming_strings. */
-export const quoted = (text: string): string =>
-  text.includes("\\")
-    ? `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
-    : `'${text.replaceAll("'", "''")}'`
+export { quoted }
+
+/** A value of a field as its cell, in SQL. */
+export const cellSql = (field: Field, value: string): string => {
+  switch (field.kind) {
+    case "list":
+      return `to_json(${value})::text`
+    // A cast would write the prefix of a single address.
+    case "inet":
+      return `abbrev(${value})`
+    case "bytes":
+      return `replace(encode(${value}, 'base64'), chr(10), '')`
+    case "money":
+      return `${value}::numeric::text`
+    default:
+      return `${value}::text`
+  }
+}
+
+/** A cell of a field as a value of its type, in SQL. Most types read their cells themselves; texts of money and bytes depend on settings. */
+export const valueSql = (field: Field, cell: string): string =>
+  field.kind === "money" ? `${cell}::numeric::money` : field.kind === "bytes" ? `decode(${cell}, 'base64')` : cell
+
+/** The same of an array of cells. */
+export const valuesSql = (field: Field, cells: string): string =>
+  field.kind === "money"
+    ? `${cells}::numeric[]::money[]`
+    : field.kind === "bytes"
+    ? `array(select decode(v, 'base64') from unnest(${cells}::text[]) v)`
+    : cells
 
 /** Where the value of one parameter comes from when a statement runs. */
 export type Source =
@@ -47,6 +75,8 @@ export type Source =
   /** The same of a list, as an array literal. */
   | { readonly of: "given list"; readonly index: number }
   | { readonly of: "offset" }
+  /** An argument of the function whose rows are read. */
+  | { readonly of: "argument"; readonly index: number }
   /** Who writes, as captured changes keep it: JSON of id and roles. */
   | { readonly of: "actor" }
 
@@ -88,9 +118,27 @@ export class Writer {
   readonly written = new Map<object, { readonly alias: string; readonly sql: string }>()
   /** Prefix of pg_trgm's functions and operators, for a database that keeps the extension in a schema of its own. */
   readonly trigramSchema: string
+  readonly #args: Bindings["args"]
 
-  constructor(trigramSchema = "public") {
+  constructor(trigramSchema = "public", args?: Bindings["args"]) {
     this.trigramSchema = trigramSchema
+    this.#args = args
+  }
+
+  /**
+   * What the rows of a model are read from: its table, or a call of its function with the arguments of the run, each by the name of its parameter and cast to
+   * its type. Schema and name are written out, so that no search path decides what is called.
+   */
+  from(model: Model): string {
+    const name = tableOf(model)
+    if (model.function === undefined) return name
+    this.stable = false
+    const args = model.function.arguments.flatMap(({ field, type }, index) =>
+      this.#args?.[index] === undefined
+        ? []
+        : [`${identifier(field.column)} => ${this.add({ of: "argument", index })}::${type}`]
+    )
+    return `${name}(${args.join(", ")})`
   }
 
   #aliases = 0
@@ -116,7 +164,7 @@ export class Writer {
 
   /** The value to write to a field. */
   value(field: Field, index: number): string {
-    return field.kind === "list" ? this.add({ of: "given list", index }) : this.given(index)
+    return field.kind === "list" ? this.add({ of: "given list", index }) : valueSql(field, this.given(index))
   }
 
   finish(sql: string): Statement {
@@ -144,6 +192,10 @@ export class LiteralWriter extends Writer {
     return super.finish(sql)
   }
 }
+
+/** Which arguments a run gives, for what is remembered of its statement; empty where there are none. */
+export const givenArguments = ({ args }: Bindings): string =>
+  args === undefined ? "" : args.map((cell) => cell === undefined ? "-" : "+").join("")
 
 const noCells: readonly Cell[] = []
 
@@ -174,10 +226,12 @@ const valueOf = (source: Source, values: Values): Cell => {
       return values.given[source.index] ?? null
     case "given list": {
       const cell = values.given[source.index] ?? null
-      return cell === null ? null : literalOf(elementsOf(cell))
+      return cell === null ? null : listLiteral(cell)
     }
     case "offset":
       return String(values.offset)
+    case "argument":
+      return values.bindings.args?.[source.index] ?? null
     case "actor":
       return actorOf(values.bindings.caller)
   }
@@ -191,16 +245,20 @@ const actorOf = (caller: Bindings["caller"]): string => {
   return text
 }
 
-/** A list's cell as an array literal. Arrays in arrays, which no body gives, come from the database and return to a history. */
+/** A list's cell as an array literal. */
+export const listLiteral = (cell: string): string => literalOf(elementsOf(cell))
+
+/** Arrays in arrays, which no body gives, come from the database and return to a history. */
 const literalOf = (elements: readonly Json[]): string =>
   `{${
-    elements.map((element) =>
-      Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element as Cell)
-    ).join(",")
+    elements.map((element) => Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element))
+      .join(",")
   }}`
 
-const elementLiteral = (cell: Cell): string =>
-  cell === null ? "NULL" : `"${cell.replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
+const elementLiteral = (cell: Json): string =>
+  cell === null
+    ? "NULL"
+    : `"${(typeof cell === "string" ? cell : JSON.stringify(cell)).replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
 
 /** PostgreSQL's array input syntax. */
 export const arrayLiteral = (cells: readonly Cell[]): string => {
@@ -225,13 +283,22 @@ export const timestampFromText = (text: string): string => {
   return `${text.slice(0, space)}T${text.slice(space + 1, end - zone)}Z${era ? " BC" : ""}`
 }
 
-/** Makes the timestamps among the first cells of each row canonical, in place: rows are fresh from the driver. */
+/** How the database's text of a field becomes its cell; null: it is the cell. */
+export const canonicalOf = (field: Field): ((text: string) => string) | null =>
+  field.kind === "timestamp"
+    ? timestampFromText
+    : hasTimes(field)
+    ? (text) => mapEnds(text, timestampFromText)
+    : null
+
+/** Makes the times among the first cells of each row canonical, in place: rows are fresh from the driver. */
 export const canonicalRows = (rows: ReadonlyArray<Cell[]>, columns: readonly Field[]): ReadonlyArray<Cell[]> => {
   for (let c = 0; c < columns.length; c++) {
-    if (columns[c]!.kind !== "timestamp") continue
+    const canonical = canonicalOf(columns[c]!)
+    if (canonical === null) continue
     for (const row of rows) {
       const cell = row[c]
-      if (typeof cell === "string") row[c] = timestampFromText(cell)
+      if (typeof cell === "string") row[c] = canonical(cell)
     }
   }
   return rows

@@ -8,14 +8,16 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
-import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { rowsOf } from "../../core/domain/compile/function-facts.ts"
 import { printRefusals } from "../../core/domain/declare/refusal.ts"
 import { configNames } from "../config-file.ts"
 import { envFile, type Settings, settingsOf } from "../environment.ts"
 import { draftResources, type Drafts } from "../introspect/draft.ts"
-import { type ViewKey, viewKeys } from "../introspect/key.ts"
+import { same, type ViewKey, viewKeys } from "../introspect/key.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { select, type Selection } from "../introspect/select.ts"
+import { traceViews, withForeignKeys } from "../introspect/trace.ts"
 import { refusalsOf } from "../introspect/verify.ts"
 import { StartupError } from "../startup-error.ts"
 import { withPostgres } from "../startup.ts"
@@ -26,27 +28,44 @@ import { exampleConfig, introspectedConfig, type NewFile, projectFiles } from ".
 const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
+/** The functions whose rows are asked for: those that the patterns of tables choose. */
+const chosenOf = (functions: readonly FunctionFacts[], selection: Selection): readonly FunctionFacts[] => {
+  const rows = new Map(functions.map((each) => [rowsOf(each), each]))
+  return select([...rows.keys()], selection).tables.map((table) => rows.get(table)!)
+}
+
 /** Everything in the given schemas, and a key for each view that has one, where views are asked for. */
 const readTables = (
   url: string,
   schemas: readonly string[],
   views: boolean
-): Promise<{ readonly tables: readonly TableFacts[]; readonly views: readonly ViewKey[] }> =>
+): Promise<{
+  readonly tables: readonly TableFacts[]
+  readonly views: readonly ViewKey[]
+  readonly functions: readonly FunctionFacts[]
+}> =>
   withPostgres({ url, readConnections: 1 }, (postgres) =>
     Effect.gen(function*() {
       const facts = makeFacts(postgres)
-      const tables = yield* facts.all(schemas)
+      const found = yield* facts.all(schemas)
+      if (!views) return { tables: found, views: [], functions: [] }
+      const traced = traceViews(yield* facts.trees())
+      const tracedOf = (table: TableFacts) => traced.find((each) => same(table, each)) ?? null
+      const tables = found.map((table) => {
+        const own = tracedOf(table)
+        return own === null ? table : withForeignKeys(table, own, found)
+      })
       const keys: ViewKey[] = []
-      for (const table of views ? tables : []) {
+      for (const table of tables) {
         if (!table.privileges.select) continue
-        for (const columns of viewKeys(table, tables)) {
+        for (const columns of viewKeys(table, tables, tracedOf(table))) {
           const holds = yield* facts.identifies({ schema: table.schema, table: table.name }, columns)
           if (holds === false) continue
           keys.push({ table, columns, holds })
           break
         }
       }
-      return { tables, views: keys }
+      return { tables, views: keys, functions: yield* facts.rowFunctions(schemas) }
     }))
 
 /** What to read: what is asked for now, else what the file before was made of. */
@@ -98,7 +117,11 @@ const leftOut = ({ frameworks, left }: Pick<Drafts, "frameworks" | "left">): rea
 /** The resources of what is selected in a project's database. Throws a `CliFailure` where there is nothing to declare. */
 const readDrafts = async (settings: Settings, selection: Selection) => {
   const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
-  const { tables, views } = await withDatabases(settings, null, ({ url }) => readTables(url, schemas, selection.views))
+  const { functions, tables, views } = await withDatabases(
+    settings,
+    null,
+    ({ url }) => readTables(url, schemas, selection.views)
+  )
   const { frameworks, missing, tables: chosen } = select(tables, selection)
   if (missing.length > 0) {
     throw new CliFailure(
@@ -107,7 +130,10 @@ const readDrafts = async (settings: Settings, selection: Selection) => {
       }; --schema names other schemas to look in.`
     )
   }
-  const drafts = { ...draftResources(chosen, selection.views ? views : null), frameworks }
+  const drafts = {
+    ...draftResources(chosen, selection.views ? views : null, chosenOf(functions, selection)),
+    frameworks
+  }
   if (drafts.resources.length === 0) {
     throw new CliFailure(
       `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${

@@ -21,6 +21,7 @@ import {
   jobsMigrations,
   lookFirst,
   type Migration,
+  refreshMigrations,
   serviceMigrationOf,
   taskMigrations,
   webhookMigrations
@@ -44,6 +45,7 @@ import {
 import { checkFiles } from "./files.ts"
 import type { Finding } from "./finding.ts"
 import { checkForeign, checkTakenOver, ownSchemas } from "./foreign.ts"
+import { checkFunctions } from "./functions.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkJobs } from "./jobs.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
@@ -112,6 +114,7 @@ export const examine = async (
   const findings: Finding[] = [
     ...ofModels(assembly, facts, databases.embedded),
     ...ofTables(assembly, facts),
+    ...checkFunctions(assembly.compiled, facts),
     ...checkExtensions(assembly.compiled, facts.server),
     ...checkServer(facts.server),
     ...checkSettings(settings, assembly),
@@ -126,6 +129,7 @@ export const examine = async (
     const mayUse = await mayUseVersions(client)
     following = [
       ...taskMigrations(assembly.compiled),
+      ...refreshMigrations(assembly.compiled),
       ...webhookMigrations(assembly.compiled),
       ...(mayUse ? [...historyMigrations(assembly.compiled), ...formMigrations(assembly.compiled)] : []),
       ...eventMigrations(assembly.compiled)

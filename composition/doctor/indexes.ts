@@ -6,8 +6,10 @@
 import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { indexed, indexedSort } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
+import { hasOrder } from "../../core/domain/value/traits.ts"
 import type { Finding } from "./finding.ts"
 
 /** Whether an index serves every row that statements can ask for: it is whole, or leaves out deleted rows only. */
@@ -30,6 +32,13 @@ const hasPrefix = (table: TableFacts, model: Model, columns: readonly string[]):
 const isLed = (table: TableFacts, model: Model, column: string): boolean =>
   hasPrefix(table, model, [column]) || (model.tenant !== null && hasPrefix(table, model, [model.tenant.column, column]))
 
+/** Whether an index serves what ranges of the column hold. */
+const isLedByRanges = (table: TableFacts, column: string): boolean =>
+  table.indexes.some((index) =>
+    index.valid && index.predicate === null && (index.method === "gist" || index.method === "spgist") &&
+    index.columns[0]?.name === column
+  )
+
 const hasTrigrams = (table: TableFacts, column: string): boolean =>
   table.indexes.some((index) =>
     index.valid && index.predicate === null && (index.method === "gin" || index.method === "gist") &&
@@ -37,6 +46,23 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
       operators.endsWith("trgm_ops") &&
       (name === column || (name === null && index.definition.includes(quotedName(column))))
     )
+  )
+
+/** Whether an inverted index holds the elements of this column. */
+const hasElements = (table: TableFacts, model: Model, column: string): boolean =>
+  table.indexes.some((index) =>
+    index.method === "gin" && serves(index, model) && index.columns.some(({ name }) => name === column)
+  )
+
+/** The text of an index without what the database writes otherwise: types of constants, brackets, spaces. */
+const stripped = (sql: string): string =>
+  sql.toLowerCase().replace(/::(?:"[^"]*"|[\w.])+(?:\[\])?/g, "").replace(/else\s+null(?=\s+end)/g, "")
+    .replace(/\be(?=')/g, "").replace(/\\+/g, "\\").replace(/[\s()"]/g, "")
+
+/** Whether some ordered index has an expression. */
+const hasExpression = (table: TableFacts, model: Model, expression: string): boolean =>
+  table.indexes.some((index) =>
+    index.method === "btree" && serves(index, model) && stripped(index.definition).includes(stripped(expression))
   )
 
 /** The fields that a condition looks at. */
@@ -55,6 +81,9 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
         break
       case "search":
         next.fields.forEach((field) => found.add(field))
+        break
+      case "pair":
+        found.add(next.field).add(next.other)
         break
       case "some":
       case "count":
@@ -100,11 +129,18 @@ export const checkIndexes = (
   const live = model.softDelete === null ? "" : ` where ${quotedName(model.softDelete.column)} is null`
   const concurrently = table.kind === "partitioned" ? "" : "concurrently "
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
-  const index = (columns: readonly string[]): string => {
-    const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
+  const index = (columns: readonly string[], expression: string | null = null): string => {
+    const lead = tenant === null ? [] : [tenant.column]
+    const all = [
+      ...new Set(
+        expression === null
+          ? [...lead, ...columns, ...keys].map(quotedName)
+          : [...lead.map(quotedName), expression, ...keys.map(quotedName)]
+      )
+    ]
     // A filter on the column of soft deletes asks for deleted rows.
     const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
-    return `create index ${concurrently}on ${name} (${all.map(quotedName).join(", ")})${rows};`
+    return `create index ${concurrently}on ${name} (${all.join(", ")})${rows};`
   }
   const say = (
     check: string,
@@ -129,15 +165,52 @@ export const checkIndexes = (
     say("index", tenant, "No index leads with the tenant column, and every statement asks for one tenant.", [index([])])
   }
   const done = new Set<string>(tenant === null ? [] : [tenant.column])
-  for (const field of rowFilterFields(model, compiled)) {
+  const filtering = rowFilterFields(model, compiled)
+  for (const field of filtering) {
+    if (field.kind === "list" || field.member !== undefined) continue
     if (done.has(field.column) || isLed(table, model, field.column)) continue
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
   }
+  for (const field of model.fields) {
+    const target = compiled.models.get(field.relation ?? "")
+    const isWayBack = [...target?.relations.values() ?? []].some((back) =>
+      back.many && back.target === model.name && back.to === field.name
+    )
+    if (tenant === null || !isWayBack || target!.tenant !== null || !hasPrefix(table, model, [field.column])) continue
+    const columns = [field.column, tenant.column]
+    if (hasPrefix(table, model, columns) || hasPrefix(table, model, [...columns].reverse())) continue
+    const all = [...new Set([...columns, ...keys])].map(quotedName).join(", ")
+    say(
+      "tenant",
+      field,
+      `The index on the foreign key does not go on with the tenant: how long a filter through the relation takes tells how many records of other tenants point at one of "${
+        target!.name
+      }".`,
+      [`create index ${concurrently}on ${name} (${all})${live};`],
+      "note"
+    )
+  }
   const virtual = new Set(table.columns.filter((column) => column.virtual).map((column) => column.name))
   for (const field of model.fields) {
     const { column } = field
+    if (field.kind === "list") {
+      const asked = field.filterable || filtering.has(field)
+      if (asked && !virtual.has(column) && !hasElements(table, model, column)) {
+        say("index", field, "Rows are filtered by its elements, and no GIN index has them.", [
+          `create index ${concurrently}on ${name} using gin (${quotedName(column)});`
+        ])
+      }
+      continue
+    }
+    const sort = indexedSort(field)
+    if (field.sortable && sort !== quotedName(column) && !hasExpression(table, model, sort)) {
+      say("index", field, "Lists can be sorted by its declared order, and no index gives that order.", [
+        index([column], sort)
+      ])
+    }
     if (done.has(column) || isLed(table, model, column)) continue
+    if (field.kind === "range" && isLedByRanges(table, column)) continue
     if (virtual.has(column)) {
       done.add(column)
       const asked = [
@@ -158,7 +231,7 @@ export const checkIndexes = (
       )
       continue
     }
-    if (field.sortable) {
+    if (field.sortable && sort === quotedName(column) && !(field.kind === "range" && field.filterable)) {
       done.add(column)
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
     } else if (field.relation !== null) {
@@ -169,9 +242,35 @@ export const checkIndexes = (
         "The field is a foreign key without an index: to find the records that point at one other record, the database reads the whole table.",
         [index([column])]
       )
-    } else if (field.filterable && field.kind !== "boolean" && field.kind !== "json") {
+    } else if (field.kind === "range" && field.filterable) {
+      done.add(column)
+      say("index", field, "Lists can be filtered by what it holds, and no index serves that.", [
+        `create index ${concurrently}on ${name} using gist (${quotedName(column)});`
+      ])
+    } else if (field.filterable && field.kind !== "boolean" && hasOrder(field.kind)) {
       done.add(column)
       say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])
+    }
+  }
+  for (const field of model.members ?? []) {
+    const expression = field.sortable ? indexedSort(field) : indexed(field)
+    if ((field.kind === "boolean" && !field.sortable) || hasExpression(table, model, expression)) continue
+    const asked = filtering.has(field)
+      ? "Row filters use"
+      : field.sortable
+      ? "Lists can be sorted by"
+      : "Lists can be filtered by"
+    say("index", field, `${asked} the path, and no index is on it.`, [index([field.column], expression)])
+  }
+  for (const vector of model.vectors ?? []) {
+    const served = table.indexes.some((each) =>
+      each.valid && each.predicate === null && (each.method === "gin" || each.method === "gist") &&
+      each.columns.some((column) => column.name === vector.column)
+    )
+    if (!served) {
+      say("search", vector, "Words are looked for in it, and no GIN index serves that.", [
+        `create index ${concurrently}on ${name} using gin (${quotedName(vector.column)});`
+      ])
     }
   }
   if (known.trigrams) {

@@ -44,7 +44,7 @@ export const checkViewWrites = async (client: Client, compiled: Compiled): Promi
         } cannot be locked for that (${reason}): every such request fails.`,
         fix: `Write access: { ${
           operations.map((operation) => `${operation}: false`).join(", ")
-        } }, or write the view so that select … for update works, triggers or not.`,
+        } } or readOnly: true, or write the view so that select … for update works, triggers or not.`,
         sql: []
       })
     }
@@ -61,7 +61,7 @@ export const checkViewWrites = async (client: Client, compiled: Compiled): Promi
       } is a view that does not take it: every such request fails.`,
       fix: `Write access: { ${
         operations.map((operation) => `${operation}: false`).join(", ")
-      } }, or make it a view with INSTEAD OF triggers.`,
+      } } or readOnly: true, or make it a view with INSTEAD OF triggers.`,
       sql: []
     })
   }

@@ -168,6 +168,20 @@ it.each([
   ])
 })
 
+it("proposes a search vector with the configuration that makes its words", () => {
+  const table = tableFacts("things", [
+    id,
+    column("words", "tsvector", { nullable: true, generated: true, config: "english" }),
+    column("Other", "tsvector", { nullable: true })
+  ])
+  const [drafted] = draftResources([table]).resources
+  expect(drafted?.fields.slice(1).map(({ kind, modifiers, name }) => [name, kind, modifiers])).toEqual([
+    ["words", { of: "kind", text: "f.searchVector({ config: \"english\" })" }, []],
+    ["other", { of: "kind", text: "f.searchVector()" }, ["column(\"Other\")"]]
+  ])
+  expect(drafted?.notes).toContain("Other: name the config that makes its words, such as { config: \"english\" }")
+})
+
 it("takes deletedAt for the mark of a deleted record", () => {
   const table = tableFacts("things", [id, column("deletedAt", "timestamptz", { nullable: true })])
   expect(draftResources([table]).resources[0]?.softDelete).toBe("deleted_at")

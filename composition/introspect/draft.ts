@@ -3,16 +3,20 @@
  * searched. It guesses only what cannot do harm when it is wrong; the rest becomes a comment. The same facts always give the same drafts.
  */
 
-import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { ColumnFacts, FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { boundsOf, checkedValues, filledColumns } from "../../core/domain/compile/constraint.ts"
 import type { Bounds } from "../../core/domain/compile/constraint.ts"
-import { declarationOf, enumText } from "../../core/domain/compile/facts.ts"
+import { elementColumn, enumText } from "../../core/domain/compile/facts.ts"
+import { canBeKey, hasOrder } from "../../core/domain/value/traits.ts"
 import {
   awaitsValue,
   hasDefault,
   isCreation,
   isInteger,
+  isShownOnly,
   isText,
+  kindName,
+  kindText,
   leftOut,
   looksLikeFile,
   looksSecret,
@@ -21,6 +25,7 @@ import {
   versionOf
 } from "./column.ts"
 import { descriptionOf, wordsOf } from "./comment.ts"
+import { draftFunctions } from "./function.ts"
 import { isView, keyOf, type ViewKey, viewNote } from "./key.ts"
 import { fieldNames, fieldReason, resourceNames, resourceReason, tableText } from "./names.ts"
 import { drawPointers, type Place, type Pointer } from "./relation.ts"
@@ -40,10 +45,14 @@ export interface DraftedResource {
   readonly name: string
   /** The table as a declaration takes it; null when it is the resource's name. */
   readonly table: string | null
+  /** Instead of a table: `from`, as source text. */
+  readonly from?: string
   readonly description: string | null
   readonly key: readonly string[]
   readonly softDelete: string | null
   readonly version: string | null
+  /** Of views: nobody writes. */
+  readonly readOnly: boolean
   /** The operations that the database would refuse through the service. */
   readonly closed: readonly string[]
   readonly fields: readonly DraftedField[]
@@ -58,14 +67,16 @@ export interface Drafts {
   readonly resources: readonly DraftedResource[]
   /** Tables that no resource was made of, with the reason. */
   readonly left: readonly string[]
+  /** Views and functions about which somebody has to decide something: they stand in comments, each with the reason. */
+  readonly keyless?: ReadonlyArray<{ readonly resource: DraftedResource; readonly reason: string }>
   /** Tables that frameworks keep for themselves. */
   readonly frameworks?: Selected["frameworks"]
 }
 
 /** Whether a column alone tells rows apart, in a kind that a field may be unique in. */
-const isUnique = (table: TableFacts, { base, name, nullable }: ColumnFacts): boolean =>
-  !nullable && !["bool", "float4", "float8", "json", "jsonb"].includes(base) &&
-  table.uniques.some((columns) => columns.length === 1 && columns[0] === name)
+const isUnique = (table: TableFacts, column: ColumnFacts): boolean =>
+  !column.nullable && column.base !== "bool" && canBeKey(kindName(column)) &&
+  table.uniques.some((columns) => columns.length === 1 && columns[0] === column.name)
 
 /** The values a check allows a text column, where each could be an enum value. */
 const enumOf = (table: TableFacts, column: ColumnFacts): readonly string[] | null => {
@@ -83,8 +94,14 @@ const indexedFirst = (table: TableFacts): ReadonlySet<string> =>
   }))
 
 /** Drafts resources for all tables that have a key, and for views with a given one. Partitions are left to the table they are part of. */
-export const draftResources = (tables: readonly TableFacts[], views: readonly ViewKey[] | null = null): Drafts => {
+export const draftResources = (
+  tables: readonly TableFacts[],
+  views: readonly ViewKey[] | null = null,
+  functions: readonly FunctionFacts[] = []
+): Drafts => {
+  const called = draftFunctions(functions, tables)
   const left: string[] = []
+  const keyless: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly reason: string }> = []
   const found: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
@@ -94,6 +111,9 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     if (table.kind !== "table" && table.kind !== "partitioned" && view === undefined) {
       const kind = table.kind === "foreign" ? "foreign table" : table.kind
       // Who asked for views was told of every one whose rows something tells apart.
+      if (isView(table) && views !== null && table.privileges.select) {
+        keyless.push({ table, key: [], reason: "Nothing tells the rows of this view apart" })
+      }
       const advice = isView(table) && views === null ? "run with --views, or " : ""
       left.push(
         isView(table) && views !== null
@@ -112,7 +132,7 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     }
     const unfit = table.columns.find((column) =>
       key.includes(column.name) &&
-      (leftOut(column, key) !== null || ["json", "jsonb", "float4", "float8"].includes(column.base))
+      (leftOut(column, key) !== null || !canBeKey(kindName(column)))
     )
     if (unfit !== undefined) {
       left.push(`${full}: ${unfit.name} (${unfit.type}) cannot be part of a key`)
@@ -127,12 +147,25 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
     }
     found.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
   }
-  const names = resourceNames(found.map(({ table: { name, schema } }) => ({
-    schema,
-    table: name,
-    ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
-  })))
-  const places = found.map(({ key, notes, table }, i): Place => {
+  left.push(...called.left)
+  const froms = new Map(called.drafts.map(({ from, table }) => [table, from]))
+  for (const { key, note, reason, table } of called.drafts) {
+    const unfitKey = table.columns.some((column) => key.includes(column.name) && leftOut(column, key) !== null)
+    if (reason === null && !unfitKey) found.push({ table, key, notes: [note] })
+    else keyless.push({ table, key, reason: reason ?? "Its key cannot be one here" })
+  }
+  // What stands in comments comes last, so that it takes no name away.
+  const names = resourceNames(
+    [...found.map(({ table }) => table), ...keyless.map(({ table }) => table)].map(({ name, schema }) => ({
+      schema,
+      table: name,
+      ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
+    }))
+  )
+  const place = (
+    { key, notes, table }: (typeof found)[number],
+    i: number
+  ): Place => {
     const columns = table.columns.map((column) => column.name)
     const fields = fieldNames(columns)
     const reasons = columns.map((column, at) => fieldReason(column, fields[at]!))
@@ -143,13 +176,18 @@ export const draftResources = (tables: readonly TableFacts[], views: readonly Vi
       names: new Map(columns.map((column, at) => [column, fields[at]!])),
       notes: [...notes, ...[resourceReason(table.name, names[i]!), ...reasons].filter((reason) => reason !== null)]
     }
-  })
+  }
+  const places = found.map(place)
 
   const pointers = drawPointers(places, tables)
   const grouped = new Set(places.map(({ table }) => table.schema)).size > 1
   return {
-    resources: places.map((place) => draftResource(place, pointers.get(place.name) ?? new Map(), grouped)),
-    left
+    resources: places.map((each) => draftResource(each, pointers.get(each.name) ?? new Map(), grouped, froms)),
+    left,
+    keyless: keyless.map(({ key, reason, table }, i) => ({
+      reason,
+      resource: draftResource(place({ table, key, notes: [] }, found.length + i), new Map(), grouped, froms)
+    }))
   }
 }
 
@@ -197,7 +235,8 @@ const isNumber = (column: ColumnFacts): boolean =>
 const draftResource = (
   place: Place,
   pointers: ReadonlyMap<string, Pointer>,
-  grouped: boolean
+  grouped: boolean,
+  froms: ReadonlyMap<TableFacts, string>
 ): DraftedResource => {
   const { key, name, names, notes, table } = place
   const fields: DraftedField[] = []
@@ -207,17 +246,32 @@ const draftResource = (
   // The service fills in what points at no other record.
   const plain = { ...table, columns: table.columns.filter((column) => !pointers.has(column.name)) }
   const version = versionOf(plain, key)
-  const closed = new Set(isView(table) ? ["create", "update", "delete"] : [])
+  const readOnly = isView(table)
+  const closed = new Set<string>()
   const bounds: Array<readonly [string, string, string]> = []
   for (const column of table.columns) {
-    const reason = leftOut(column, key)
+    const vector = column.base === "tsvector" && column.domain === null && column.privileges.select
+    const reason = vector ? null : leftOut(column, key)
+    const needed = !column.nullable && !hasDefault(column) && !filled.has(column.name)
+    if (needed && !readOnly && (vector || reason !== null)) closed.add("create")
+    if (vector) {
+      fields.push(draftVector(place, column))
+      if (column.config == null) {
+        notes.push(`${column.name}: name the config that makes its words, such as { config: "english" }`)
+      }
+      continue
+    }
     if (reason !== null) {
-      const needed = !column.nullable && !hasDefault(column) && !filled.has(column.name)
-      if (needed) closed.add("create")
       notes.push(
-        `${column.name} is left out: ${reason}${needed ? "; it is required, so records cannot be created here" : ""}`
+        `${column.name} is left out: ${reason}${
+          needed && !readOnly ? "; it is required, so records cannot be created here" : ""
+        }`
       )
       continue
+    }
+    if (isShownOnly(column) && !column.nullable && !hasDefault(column) && !filled.has(column.name)) {
+      closed.add("create")
+      notes.push(`${column.name} is required and can only be read, so records cannot be created here`)
     }
     fields.push(draftField(place, column, pointers.get(column.name) ?? null, {
       sortable: indexed.has(column.name),
@@ -269,14 +323,17 @@ const draftResource = (
   }
   const full = tableText(table.schema, table.name)
   const keyFields = key.map((column) => names.get(column)!)
+  const from = froms.get(table)
   return {
     view: viewOf({ name, key: keyFields }, table, fields.map(titled), grouped),
     name,
-    table: full === name ? null : full,
+    table: full === name || from !== undefined ? null : full,
+    ...(from === undefined ? {} : { from }),
     description: descriptionOf(table.comment),
     key: keyFields,
     softDelete: field(softDelete),
     version: field(version),
+    readOnly: readOnly && from === undefined,
     closed: [...closed],
     fields,
     bounds,
@@ -315,9 +372,22 @@ const titled = ({ column, kind, modifiers, name }: DraftedField): TitledField =>
 
 /** The kind of a column, with the length that a check allows where the type has none. */
 const kindOf = (table: TableFacts, column: ColumnFacts): string => {
-  const kind = declarationOf(column)!
+  const kind = kindText(column)!.replace(".readOnly()", "")
   const longest = Math.floor(boundsOf(table, column).bounds.maxLength ?? 0)
   return kind === "f.text()" && longest > 0 && longest <= 1_000_000_000 ? `f.text().max(${longest})` : kind
+}
+
+const draftVector = ({ names }: Place, column: ColumnFacts): DraftedField => {
+  const name = names.get(column.name)!
+  return {
+    name,
+    column: column.name,
+    kind: {
+      of: "kind",
+      text: column.config == null ? "f.searchVector()" : `f.searchVector({ config: ${JSON.stringify(column.config)} })`
+    },
+    modifiers: name === column.name ? [] : [`column(${JSON.stringify(column.name)})`]
+  }
 }
 
 const draftField = (
@@ -332,13 +402,15 @@ const draftField = (
   }
 ): DraftedField => {
   const name = names.get(column.name)!
-  const values = pointer === null ? enumOf(table, column) : null
+  const list = elementColumn(column) !== null
+  const values = pointer === null && !list ? enumOf(table, column) : null
   const inKey = key.includes(column.name)
   const byDatabase = hasDefault(column)
   const json = column.base === "json" || column.base === "jsonb"
   const text = isText(column) && values === null && pointer === null
   const code = text && (column.maxLength ?? 4) < 4
-  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly
+  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly ||
+    isShownOnly(column)
   const { help, label } = wordsOf(column.comment)
   const kind = values === null ? kindOf(table, column) : enumText(values)
   const length = /\.max\((\d+)\)/.exec(kind)?.[1]
@@ -351,10 +423,10 @@ const draftField = (
     ...(column.nullable && !inKey ? ["optional()"] : []),
     ...(known.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
     ...(byDatabase || known.filledBy === "trigger" ? ["dbDefault()"] : []),
-    ...(isUnique(table, column) && !inKey ? ["unique()"] : []),
+    ...(isUnique(table, column) && !inKey && !list ? ["unique()"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
-    ...(!json && !known.softDelete &&
+    ...(hasOrder(kindName(column)) && !known.softDelete &&
         (known.sortable || (column.base !== "bool" && column.base !== "uuid" && pointer === null))
       ? ["sortable()"]
       : []),

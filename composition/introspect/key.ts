@@ -3,6 +3,7 @@
  */
 
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { TracedView } from "./trace.ts"
 
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
 export const keyOf = (table: TableFacts): readonly string[] | null => {
@@ -21,26 +22,50 @@ export interface ViewKey {
   readonly holds: boolean | null
 }
 
-export const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+export const isView = (table: TableFacts): boolean =>
+  table.kind === "view" || table.kind === "materialized view" || table.kind === "function"
 
 /**
- * Columns that may tell the rows of a view apart, the likeliest first: a unique index of a materialized view, the keys of the tables that it
- * reads, where it shows them, a column `id`.
+ * Columns that may tell the rows of a view apart, the likeliest first: a unique index of a materialized view, the columns that it groups by, the keys of
+ * the tables that it reads, the driving one first, where it shows them, a column `id`.
  */
-export const viewKeys = (view: TableFacts, tables: readonly TableFacts[]): ReadonlyArray<readonly string[]> => {
+export const viewKeys = (
+  view: TableFacts,
+  tables: readonly TableFacts[],
+  traced: TracedView | null
+): ReadonlyArray<readonly string[]> => {
   if (!isView(view)) return []
   const shown = new Map(view.columns.map((column) => [column.name, column.type]))
+  const ofTraced = (traced?.tables ?? []).flatMap((place) => {
+    const key = keyOf(tables.find((table) => same(table, place)) ?? view)
+    const columns = key?.map((name) =>
+      [...traced!.columns].find(([, origin]) =>
+        origin?.schema === place.schema && origin.table === place.table && origin.column === name
+      )?.[0]
+    )
+    return columns?.every((name) => name !== undefined) === true ? [columns] : []
+  })
   const read = tables.filter((table) => view.reads?.some((each) => same(table, each)) === true)
   const ofTables = read.flatMap((table) => {
     const key = keyOf(table)
     const whole = key?.every((name) => shown.get(name) === table.columns.find((column) => column.name === name)?.type)
     return key !== null && whole === true ? [key] : []
   })
-  const keys = [...view.uniques.filter((key) => key.length > 0), ...ofTables, ...(shown.has("id") ? [["id"]] : [])]
+  const keys = [
+    ...view.uniques.filter((key) => key.length > 0),
+    ...(traced?.groups == null ? [] : [traced.groups]),
+    ...ofTraced,
+    ...ofTables,
+    ...(shown.has("id") ? [["id"]] : [])
+  ]
   return keys.filter((key, i) => keys.findIndex((other) => other.join("\0") === key.join("\0")) === i)
 }
 
 export const viewNote = ({ columns, holds, table }: ViewKey): string =>
   `a ${table.kind}: ${holds === null ? "nobody has checked that" : "check that"} ${
     columns.join(", ")
-  } always tells its rows apart; remove the access rules where it takes writes`
+  } always tells its rows apart; ${
+    table.kind === "materialized view"
+      ? "materialized: true instead of readOnly shows its age and refreshes it"
+      : "remove readOnly where it takes writes"
+  }`

@@ -10,7 +10,7 @@ import { takenBy } from "../../core/domain/compile/field.ts"
 const reserved = new Set(
   ("arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function "
     + "if implements import in instanceof interface let new null package private protected public return static super switch this throw true "
-    + "try typeof undefined var void while with yield defineResource f relation resources views").split(" ")
+    + "try typeof undefined var void while with yield defineResource f fn relation resources views").split(" ")
 )
 
 /** A database's name in lower case with underscores: `OrderItems` and `order items` are `order_items`. */

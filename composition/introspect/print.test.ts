@@ -18,6 +18,7 @@ const drafted = (number: number): DraftedResource => ({
   key: ["id"],
   softDelete: null,
   version: null,
+  readOnly: false,
   closed: [],
   bounds: number === 7 ? [["record.own_7 < 1 || record.own_7 > 9", "own_7", "Must be at least 1 and at most 9."]] : [],
   fields: ["id", `own_${number}`].map((name) => ({

@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import { compileFunction } from "node:vm"
 import { compileModels } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
+import { fn } from "../../core/domain/declare/database-function.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import type { Refusal } from "../../core/domain/declare/refusal.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
@@ -19,8 +20,9 @@ export const refusalsOf = (source: string): readonly Refusal[] => {
   const evaluate = compileFunction(`"use strict"\n${body}\nreturn { resources, views }`, [
     "defineResource",
     "f",
+    "fn",
     "relation"
   ]) as (...given: readonly unknown[]) => Pick<Config, "resources" | "views">
-  const config = { ...evaluate(defineResource, f, relation), roles: defineRoles({ admin: ["*"] }) }
+  const config = { ...evaluate(defineResource, f, fn, relation), roles: defineRoles({ admin: ["*"] }) }
   return Result.match(compileModels(config), { onFailure: (refusals) => refusals, onSuccess: () => [] })
 }

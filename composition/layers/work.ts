@@ -7,9 +7,10 @@ import * as Option from "effect/Option"
 import { deriveJob, deriveJobName } from "../../core/app/file/derive-job.ts"
 import { deriveTargets } from "../../core/app/file/derive.ts"
 import { makeAttempts } from "../../core/app/job/attempt.ts"
+import { refreshJobName, refreshJobs } from "../../core/app/refresh/refresh.ts"
 import type { TaskParts } from "../../core/app/task/parts.ts"
 import { taskJob } from "../../core/app/task/run.ts"
-import { hasEvents, needsQueue } from "../../core/domain/compile/compile.ts"
+import { hasEvents, hasRefreshes, needsQueue } from "../../core/domain/compile/compile.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { Mail } from "../../core/ports/mail.ts"
 import { Queue } from "../../core/ports/queue.ts"
@@ -56,6 +57,10 @@ const allJobs = Effect.gen(function*() {
   if (tasks !== null) own.push(taskJob(taskingOn(foundation, compiled, tasks)))
   if (core.files !== null && needsQueue(compiled) && deriveTargets(core).length > 0) {
     own.push(deriveJob({ core, files: core.files, queue: yield* Queue, wake: () => enqueued(deriveJobName) }))
+  }
+  if (hasRefreshes(compiled)) {
+    const wake = () => enqueued(refreshJobName)
+    own.push(...refreshJobs({ models: compiled.models, records: core.records, queue: yield* Queue, wake }))
   }
   return new Map([
     ...compiled.jobs,

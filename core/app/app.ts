@@ -48,6 +48,8 @@ export interface App extends TasksApp {
   /** `:aggregate`; `body` null: a GET, with the parameters in the query. */
   readonly aggregate: (call: Call, resource: string, body: Uint8Array | null) => Answer
   readonly seek: (call: Call, resource: string) => Answer
+  /** `:refresh`: has the materialized view behind a resource refreshed. */
+  readonly refresh: (call: Call, resource: string) => Answer
   readonly create: (call: Call, resource: string, body: Uint8Array) => Answer
   readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly remove: (call: Call, resource: string, key: string) => Answer

@@ -49,7 +49,8 @@ export const makeApp = (
   resolver: AccessResolver,
   documents: SystemDocuments,
   functions: Functions = new Map(),
-  { tasks = noTasks, verb = nothing, watch = nothing }: {
+  { refresh = nothing, tasks = noTasks, verb = nothing, watch = nothing }: {
+    readonly refresh?: App["refresh"]
     readonly verb?: App["verb"]
     readonly watch?: App["watch"]
     readonly tasks?: TasksApp
@@ -59,6 +60,7 @@ export const makeApp = (
   const exporting = makeExporting(core)
   return {
     ...documents,
+    refresh,
     verb,
     watch,
     ...tasks,
@@ -83,7 +85,10 @@ export const functionsCore = (core: Core, resolver: AccessResolver, functions: F
 /** The use cases with their core. */
 const makeUses = (
   core: Core
-): Omit<App, keyof SystemDocuments | keyof TasksApp | "accesses" | "call" | "export" | "verb" | "watch"> => ({
+): Omit<
+  App,
+  keyof SystemDocuments | keyof TasksApp | "accesses" | "call" | "export" | "refresh" | "verb" | "watch"
+> => ({
   list: list.bind(null, core),
   search: search.bind(null, core),
   get: get.bind(null, core),

@@ -232,6 +232,9 @@ export const notFound = (): Problem => problem("not-found", "There is no such re
 /** The refusal of an operation. It gives no reason. */
 export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
 
+/** A write to a resource that is read-only for everybody. */
+export const isReadOnly = (): Problem => problem("access-denied", "The resource is read-only: nobody may do this.")
+
 export const tenantRequired = (): Problem =>
   problem("tenant-required", "The records of this resource belong to tenants, and your credential has no tenant.")
 

@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
+import type { OwnDatabase } from "../domain/job/definition.ts"
 import type { Field, Model } from "../domain/model/model.ts"
 import type { Outage } from "../domain/outage.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../domain/read/plan.ts"
@@ -69,6 +70,8 @@ export interface PlanEstimate {
   readonly scannedRows: number
   /** Bytes of that table. */
   readonly scannedBytes: number
+  /** Its name, or that of its partition; absent where none is known. */
+  readonly scannedTable?: { readonly schema: string; readonly table: string }
   /** The planner's total cost: the time, not the work, where several processes share it. */
   readonly cost: number
   /** The cost if the read did not stop as early as the planner expects, but at the end. */
@@ -230,6 +233,12 @@ export interface RecordsTransaction extends RecordsReader {
   }) => Effect.Effect<void, RecordsError>
 }
 
+/** Timestamps as cells, null where there is none: the last refresh, and the last one that failed since. */
+export interface Refreshed {
+  readonly at: string | null
+  readonly failedAt: string | null
+}
+
 export interface RecordsService extends RecordsReader {
   /**
    * A page that ends early, for pages that fail with `TooLarge`: the first rows of it (for a page `before` a position the last ones) that
@@ -255,9 +264,16 @@ export interface RecordsService extends RecordsReader {
   readonly indexed: (index: {
     readonly model: Model
     readonly columns: readonly Field[]
-    readonly method: "btree" | "gin"
+    readonly method: "btree" | "gin" | "gist"
     readonly partial: boolean
   }) => Effect.Effect<boolean, RecordsError>
+  /** What is known of the refreshes of a model's materialized view: those that `refresh` made. */
+  readonly refreshed: (model: Model) => Effect.Effect<Refreshed, RecordsError>
+  /**
+   * Refreshes a model's materialized view on the database that jobs work on, without keeping readers away where one of its indexes allows that. It ends after
+   * so many milliseconds; a rejection means that the view is as it was.
+   */
+  readonly refresh: (db: OwnDatabase, model: Model, timeoutMs: number) => Promise<void>
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
 }

@@ -282,7 +282,7 @@ export default defineConfig({
       message:
         "Callers may update, delete, and rows of paired cannot be locked for that (FOR UPDATE cannot be applied to the nullable side of an outer join): every such request fails.",
       fix:
-        "Write access: { update: false, delete: false }, or write the view so that select … for update works, triggers or not.",
+        "Write access: { update: false, delete: false } or readOnly: true, or write the view so that select … for update works, triggers or not.",
       sql: []
     }])
     await database.drop()

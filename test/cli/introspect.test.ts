@@ -116,7 +116,7 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
       const document = JSON.parse((await project.service("openapi")).stdout) as { paths: Record<string, object> }
       expect(Object.keys(document.paths["/api/v1/track/{key}"] ?? {})).not.toContain("delete")
       expect(JSON.stringify(document)).toContain("milliseconds")
-      expect(JSON.stringify(document)).not.toContain("\"bytes\"")
+      expect(JSON.stringify(document)).not.toContain("\"bytes\":")
       expect((await project.quick("openapi", "--roles", "support")).stdout).not.toContain("/api/v1/track")
     })
 
@@ -161,6 +161,9 @@ describe("what introspection makes of unusual tables", () => {
         address email,
         raw bytea,
         tags text[],
+        moods mood[] not null default '{}' unique,
+        sizes numeric(5, -2)[],
+        docs jsonb[],
         password_hash text,
         "accessToken" text,
         "userPassword" text,
@@ -180,7 +183,7 @@ describe("what introspection makes of unusual tables", () => {
       comment on column "Order Items".address is 'Where it goes, as the post writes it.';
       comment on table "Order Items" is 'Lines */ of
  orders';
-      create table shop.orders (id bigint generated always as identity primary key, made_by int, changed_by int, payload bytea not null);
+      create table shop.orders (id bigint generated always as identity primary key, made_by int, changed_by int, payload today not null);
       create table orders (id int primary key);
       create table people (id int primary key, friend int references people);
       alter table shop.orders add foreign key (made_by) references people, add foreign key (changed_by) references people;
@@ -278,19 +281,27 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("address: f.text().optional()")
   })
 
+  it("reads arrays", () => {
+    expect(text).toContain("tags: f.array(f.text()).optional().filterable(),\n")
+    expect(text).toContain(
+      "moods: f.array(f.enum([\"sad\", \"ok\", \"it's fine\"])).dbDefault().filterable(),\n"
+    )
+  })
+
   it("leaves out what has no kind or looks like a secret, and says so", () => {
-    expect(text).toContain("// raw is left out: no kind of field fits bytea")
-    expect(text).toContain("// tags is left out: no kind of field fits text[]")
+    expect(text).toContain("raw: f.bytes().optional().filterable()")
+    expect(text).toContain("// sizes is left out: no kind of field fits numeric(5,-2)[]")
+    expect(text).toContain("// docs is left out: no kind of field fits jsonb[]")
     for (const name of ["password_hash", "accessToken", "userPassword", "remember_token"]) {
       expect(text).toContain(`// ${name} is left out: it looks like a secret`)
     }
     expect(text).toContain("// feels is left out: no kind of field fits today")
-    expect(text).toContain("// short is left out: the type name cuts longer texts off")
+    expect(text).toContain("short: f.native(\"name\").optional().readOnly()")
     expect(text).toContain("token_count: f.integer().optional()")
-    expect(text).toContain("// hundreds is left out: no kind of field fits numeric(5,-2)")
-    expect(text).toContain("// thousandths is left out: no kind of field fits numeric(2,3)")
+    expect(text).toContain("hundreds: f.native(\"numeric\").optional().readOnly()")
+    expect(text).toContain("thousandths: f.native(\"numeric\").optional().readOnly()")
     expect(text).toContain(
-      "// payload is left out: no kind of field fits bytea; it is required, so records cannot be created here"
+      "// payload is left out: no kind of field fits today; it is required, so records cannot be created here"
     )
     expect(text).toMatch(/defineResource\("shop_orders"[^]*?access: \{ create: false \}/)
     expect(text).toContain("//   nokey: it has no primary key")
@@ -416,8 +427,17 @@ describe("introspect of domains, triggers and views", () => {
       insert into films (made, title, part) values (1999, 'one', 0.5), (2001, 'two', null);
       insert into casts values (1, 'ann'), (1, 'bob');
       create view film_list as select id, title from films;
+      create view film_casts as select film_id as film, actor from casts;
+      create view film_actors as select film, count(*) as actors from film_casts group by film;
       create view casting as select f.id, c.actor from films f join casts c on c.film_id = f.id;
       create view nameless as select title as t from films;
+      create function films_of(year_made int, since timestamp default null) returns setof films language sql stable
+        as $$ select * from films where made = year_made $$;
+      create function made_up("Odd ""name""" text) returns table (id int, text text) language sql stable as $$ select 1, 'a' $$;
+      create function risky(id int) returns setof films language sql as $$ select * from films $$;
+      create function nameless_arguments(int) returns setof films language sql stable as $$ select * from films $$;
+      create function twice(a int) returns setof films language sql stable as $$ select * from films $$;
+      create function twice(b text) returns setof films language sql stable as $$ select * from films $$;
       create materialized view yearly as select made, count(*) as n from films group by made;
       create unique index on yearly (made);
     `)
@@ -453,14 +473,32 @@ describe("introspect of domains, triggers and views", () => {
 
   it("proposes views whose rows have a key now, closed to writes", () => {
     expect(text).toMatch(
-      /\/\/ a view: check that id always tells.*\nexport const film_list = defineResource\("film_list", \{\n {2}primaryKey: "id"/
+      /\/\/ a view: check that id always tells.*\nexport const film_list = defineResource\("film_list", \{\n {2}readOnly: true,\n {2}primaryKey: "id"/
     )
-    expect(text).toMatch(/defineResource\("yearly", \{\n {2}primaryKey: "made"/)
-    expect(text).toMatch(/defineResource\("film_list"[^]*?access: \{ create: false, update: false, delete: false \}/)
+    expect(text).toMatch(/defineResource\("yearly", \{\n {2}readOnly: true,\n {2}primaryKey: "made"/)
+    expect(text).toMatch(/defineResource\("film_actors"[^]*?primaryKey: "film",[^]*?film: relation\(films\)/)
     // The film's key comes twice in one view, and the other view shows no key.
-    expect(text).not.toContain("defineResource(\"casting\"")
+    expect(text).not.toMatch(/^export const casting/m)
+    expect(text).toContain(
+      "// export const casting = defineResource(\"casting\", {\n//   readOnly: true,\n//   primaryKey: \"…\""
+    )
     expect(text).toContain("//   casting: nothing tells the rows of this view apart")
     expect(text).toContain("//   nameless: nothing tells the rows of this view apart")
+  })
+
+  it("proposes functions that change nothing, and writes the others as comments", () => {
+    expect(text).toContain(
+      "export const films_of = defineResource(\"films_of\", {\n  from: fn(\"films_of\", { year_made: f.integer(), since: f.timestamp().dbDefault() }, { types: { since: \"pg_catalog.timestamp\" } }),\n  primaryKey: \"id\""
+    )
+    expect(text).toContain(
+      "// Nothing says which columns tell the rows of this function apart. For admin.config.ts, with columns that tell its rows apart as primaryKey:\n// export const made_up = defineResource(\"made_up\", {\n//   from: fn(\"made_up\", { odd_name: f.text().column(\"Odd \\\"name\\\"\") })"
+    )
+    expect(text).toContain(
+      "alter function public.risky(id integer) stable. For admin.config.ts:\n// export const risky"
+    )
+    expect(text).toContain("//   nameless_arguments(integer): its parameters have no names")
+    expect(text).toContain("//   twice(b text): several functions have this name; declare it yourself")
+    expect(text).toContain("import { defineResource, f, fn, relation } from")
   })
 
   it("reads the views again unasked, and fits the database", async () => {

@@ -35,6 +35,32 @@ export const aggregateSuite = (test: RecordsTest): void => {
       expect(yield* timestamps).toEqual([[null, "6"]])
     })
 
+    test("facets of a list: rows that have the element, once each", function*({ records, store }) {
+      yield* store([
+        { marks: "[\"a\",\"b\",\"a\"]", total: "1.00" },
+        { marks: "[\"b\",null]", total: "9.00" },
+        { marks: "[[\"c\",\"b\"],[\"a\",\"a\"]]", total: "5.00" },
+        { marks: "[]", total: "7.00" },
+        { marks: null, total: "7.00" }
+      ])
+      const facets = (measure: Measure = { of: "count" }) =>
+        records.aggregate({
+          of: "facets",
+          model: things,
+          field: f("marks"),
+          where: always,
+          limit: 9,
+          measure,
+          bindings
+        })
+      expect(yield* facets()).toEqual([["b", "3"], ["a", "2"], ["c", "1"]])
+      expect(yield* facets({ of: "sum", field: f("total") })).toEqual([
+        ["b", "3", "15.00"],
+        ["a", "2", "6.00"],
+        ["c", "1", "5.00"]
+      ])
+    })
+
     test("facets: by a measure, largest first, values without one last", function*({ records, store }) {
       yield* store([
         { name: "a", total: "1.00" },

@@ -4,6 +4,7 @@
 
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import type { Field, SortKey } from "../../core/domain/model/model.ts"
+import { facetField } from "../../core/domain/model/model.ts"
 import type { Place } from "../../core/domain/read/aggregate.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
 import type {
@@ -17,7 +18,9 @@ import type {
 } from "../../core/domain/read/plan.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
+import { intervalLength } from "../../core/domain/value/interval.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import { cellsIn } from "../../core/domain/value/list.ts"
 
 export type CellsOf = (row: Row, field: Field) => Cell
 
@@ -113,11 +116,21 @@ export const facetRows = (
   cellOf: CellsOf,
   cellAt: CellsAt
 ): readonly Row[] => {
-  const { field, limit, measure = { of: "count" } } = plan
+  const { limit, measure = { of: "count" } } = plan
+  const field = facetField(plan.field)
+  const valuesOf = (cell: Cell): Iterable<Cell> =>
+    plan.field.kind !== "list" ? [cell] : cell === null ? [] : new Set(cellsIn(cell).filter((each) => each !== null))
+  const valued = rows.flatMap((row) =>
+    [...valuesOf(cellAt(row, { field: plan.field, ways: plan.ways ?? [] }))].map((value) => ({ value, row }))
+  )
   const exact: Field = { ...field, kind: "decimal", precision: null, scale: null }
   const sorted = measure.of === "min" || measure.of === "max" ? measure.field : exact
-  return [...grouped(rows, (row) => cellAt(row, { field, ways: plan.ways ?? [] }))]
-    .map(([value, group]) => ({ value, count: group.length, measured: measured(measure, group, cellOf) }))
+  return [...Map.groupBy(valued, ({ value }) => value)]
+    .map(([value, group]) => ({
+      value,
+      count: group.length,
+      measured: measured(measure, group.map(({ row }) => row), cellOf)
+    }))
     .sort((a, b) =>
       compareWithNulls(sorted, b.measured, a.measured, -1) || compareWithNulls(field, a.value, b.value, 1)
     )
@@ -198,9 +211,13 @@ const keyCell = ({ field, granularity }: GroupKey, cell: Cell, timeZone: string)
 
 const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
 
-/** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats. */
+/** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats, a month and 30 days. */
 const identityOf = (field: Field, cell: Cell): Cell =>
-  cell === null || !/\d$/.test(cell)
+  cell === null
+    ? cell
+    : field.kind === "interval"
+    ? String(intervalLength(cell))
+    : !/\d$/.test(cell)
     ? cell
     : field.kind === "decimal"
     ? trimmed(cell)

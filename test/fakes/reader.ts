@@ -5,9 +5,10 @@
 
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
-import { type CellOf, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
+import { cellIn, cellThrough, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
-import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
+import { pathOf } from "../../core/domain/filter/tree.ts"
+import type { Bindings, FilterTree, OrderKey } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { hashedText } from "../../core/domain/read/etag.ts"
@@ -22,7 +23,7 @@ import { refusal } from "./constraints.ts"
 
 export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
 const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
-export const cellOf = (row: Row, field: Field): Cell => row[field.index] ?? null
+export const cellOf = (row: Row, field: Field): Cell => cellIn(field, ({ index }) => row[index] ?? null)
 export const keyOf = (model: Model, row: Row): string => keyText(identityOf(model).map((field) => cellOf(row, field)))
 /** The same of a row that a caller names by its key. */
 export const namedBy = (model: Model, key: readonly string[], bindings: Bindings): string =>
@@ -72,11 +73,23 @@ export const relatedIn = (read: (model: Model) => readonly Row[]): Related => ({
 export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings, related: Related): boolean =>
   evaluate(tree, (field) => cellOf(row, field), bindings, related)
 
-/** A row of a page: columns, checks, hash. */
-const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings, related: Related): Row => {
-  const cells = answer(row, columns, checks, bindings, related)
-  if (hashed.length === 0) return cells
-  return [...cells, crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")]
+/** The cell that a row has for a key of an order. */
+export const keyCell = (row: Row, { field, ways = [] }: OrderKey, bindings: Bindings, related: Related): Cell =>
+  cellThrough(ways, field, (of) => cellOf(row, of), bindings, related)
+
+/** A row of a page: columns, checks, hash, the cell of the order's path. */
+const pageRow = (
+  row: Row,
+  { checks, columns, hashed = [], order }: PageShape,
+  bindings: Bindings,
+  related: Related
+): Row => {
+  const path = pathOf(order)
+  return [
+    ...answer(row, columns, checks, bindings, related),
+    ...hashed.length === 0 ? [] : [crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")],
+    ...path === null ? [] : [keyCell(row, path, bindings, related)]
+  ]
 }
 
 export const answer = (
@@ -93,7 +106,12 @@ export const answer = (
 export const pageOf = (plan: PagePlan, rows: readonly Row[], related: Related): readonly Row[] => {
   const { bindings, shape } = plan
   const { order } = shape
-  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+  const places = new Map<Row, readonly Cell[]>()
+  const place = (row: Row) => (index: number): Cell => {
+    let cells = places.get(row)
+    if (cells === undefined) places.set(row, cells = order.map((key) => keyCell(row, key, bindings, related)))
+    return cells[index]!
+  }
   let found = rows.filter((row) => passesTree(shape.where, row, bindings, related))
   if (order.length > 0) found.sort((a, b) => compareKeys(order, place(a), place(b)))
   const { after, before } = plan
@@ -169,16 +187,8 @@ export const makeReader = (
   const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
     read(model).filter((row) => passesTree(where, row, bindings, related))
   /** The cell at the end of ways to one record, or null without one that passes. */
-  const atEnd = (bindings: Bindings): CellsAt => (row, { field, ways }) => {
-    let at: CellOf | undefined = (field) => cellOf(row, field)
-    for (const way of ways) {
-      const value: Cell = at?.(way.relation.from) ?? null
-      at = value === null
-        ? undefined
-        : [...related(way, value)].find((each) => evaluate(way.rows, each, bindings, related))
-    }
-    return at?.(field) ?? null
-  }
+  const atEnd = (bindings: Bindings): CellsAt => (row, { field, ways }) =>
+    cellThrough(ways, field, (each) => cellOf(row, each), bindings, related)
   const ready = (name: string, trees: readonly FilterTree[]) =>
     Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
   return {

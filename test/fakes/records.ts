@@ -518,6 +518,8 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         })
       }),
     indexed: (index) => Effect.sync(() => hasIndex(indexes, index)),
+    refreshed: () => Effect.succeed({ at: null, failedAt: null }),
+    refresh: () => Promise.reject(new Error("There are no materialized views in memory.")),
     ping: Effect.as(begin("ping"), "writes" as const)
   }
 

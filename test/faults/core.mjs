@@ -12,8 +12,8 @@ export const faults = [
   {
     rule: "a text of a shape names what the caller sees of the target",
     file: "core/app/read/expand-plan.ts",
-    old: "  const order = yield* Result.mapError(checkOrder(restricted, orderText)",
-    new: "  const order = yield* Result.mapError(checkOrder({ ...restricted, names: target.model.byName }, orderText)",
+    old: "checkOrder(null, target, orderText)",
+    new: "checkOrder(null, { ...target, restricted: { ...restricted, names: target.model.byName } }, orderText)",
     tests: ["test/http/reads/expand-shapes.test.ts"]
   },
   {
@@ -29,6 +29,55 @@ export const faults = [
     old: "  if (values.length * limit > maxRelated) {",
     new: "  if (values.length > maxRelated) {",
     tests: ["test/http/reads/expand-shapes.test.ts"]
+  },
+  {
+    rule: "an order through a relation is compiled for those who see the same of the target",
+    file: "core/domain/read/list.ts",
+    old: " ${orderIdentityOf(order)}`",
+    new: "`",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
+    rule: "a token belongs to its path",
+    file: "core/domain/read/page.ts",
+    old: "      ...ways.flatMap(({ relation }) => [relation.name, relation.target])\n",
+    new: "      ...ways.flatMap(() => [])\n",
+    tests: ["core/domain/read/page.test.ts"]
+  },
+  {
+    rule: "an order goes through relations to one record",
+    file: "core/domain/filter/order.ts",
+    old: "end.ways.find(({ relation }) => relation.many)",
+    new: "end.ways.slice(1).find(({ relation }) => relation.many)",
+    tests: ["core/domain/filter/order-paths.test.ts"]
+  },
+  {
+    rule: "records whose target is not seen are in the order of those without one",
+    file: "adapters/postgres/compile-walks.ts",
+    old: "...way.rows.op === \"true\"\n",
+    new: "...way.rows.op !== \"false\"\n",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "records without a value follow those with one",
+    file: "adapters/postgres/compile-walks.ts",
+    old: "i === at || order[i]!.field.optional",
+    new: "order[i]!.field.optional",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "an order without an index is refused before it runs",
+    file: "core/app/ground/guard.ts",
+    old: "(path !== null && isExpensive(estimate, most))",
+    new: "(path !== null && false)",
+    tests: ["test/http/reads/order-guard.test.ts"]
+  },
+  {
+    rule: "an index of a target names no column that the caller may not know of",
+    file: "core/app/ground/advice.ts",
+    old: "caller.roles.includes(\"admin\") ? [...equal, field, last.to] : [field, last.to]",
+    new: "[...equal, field, last.to]",
+    tests: ["test/http/reads/order-guard.test.ts"]
   },
   // access
   {
@@ -96,6 +145,27 @@ export const faults = [
     tests: ["test/postgres/differential.test.ts"]
   },
   {
+    rule: "a list has one of several values by any of them",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "operands.length === 1 ? \"@>\" : \"&&\"",
+    new: "operands.length === 1 ? \"@>\" : \"@>\"",
+    tests: ["test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "the length of a list counts its nulls",
+    file: "core/domain/filter/evaluate.ts",
+    old: "holds(cellsIn(cell).length - tree.number, tree.is)",
+    new: "holds(cellsIn(cell).filter((each) => each !== null).length - tree.number, tree.is)",
+    tests: ["test/postgres/differential.test.ts", "core/domain/filter/list.test.ts"]
+  },
+  {
+    rule: "nobody asks for elements of a list of files",
+    file: "core/domain/filter/literal.ts",
+    old: "field.kind === \"list\" && field.file === null",
+    new: "field.kind === \"list\"",
+    tests: ["core/domain/filter/list.test.ts"]
+  },
+  {
     rule: "through a relation only the records are asked that the caller sees",
     file: "adapters/postgres/compile-filter.ts",
     old: "  const condition = allOf([rows, item])\n",
@@ -140,8 +210,8 @@ export const faults = [
   {
     rule: "a page of a filter is kept for those who see the same through its relations",
     file: "core/domain/read/list.ts",
-    old: "  if (relatedOf(filter).length === 0) return \"\"\n",
-    new: "  if (relatedOf(filter).length >= 0) return \"\"\n",
+    old: "  return relatedOf(filter).length === 0 ?",
+    new: "  return relatedOf(filter).length >= 0 ?",
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
@@ -175,8 +245,8 @@ export const faults = [
   {
     rule: "what a walk through relations does not give in time is found whole",
     file: "core/app/read/hasty.ts",
-    old: "  return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))\n",
-    new: "  return ifCut(take(judgement.way), refused(core, access, filter))\n",
+    old: "  return ifCut(take(judgement.way), ifCut(second, refused(core, access, plan, filter)))\n",
+    new: "  return ifCut(take(judgement.way), refused(core, access, plan, filter))\n",
     tests: ["core/app/read/hasty.test.ts"]
   },
   {
@@ -232,6 +302,48 @@ export const faults = [
     old: "      return cell !== null && cellPasses(tree, cell, bindings)",
     new: "      return cellPasses(tree, cell ?? \"\", bindings)",
     tests: ["core/domain/filter/evaluate.test.ts", "test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "a field is compared with another field only where both have a value",
+    file: "core/domain/filter/evaluate.ts",
+    old: "cell !== null && other !== null && compares(tree.field, cell, tree.is, other)",
+    new: "cell !== null && compares(tree.field, cell, tree.is, other ?? \"\")",
+    tests: ["core/domain/filter/pair.test.ts", "test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "a field that is compared with another is looked up as the caller sees it",
+    file: "core/domain/filter/pair.ts",
+    old: "  const place = placeOf(checking, written)\n",
+    new: "  const place = placeOf({ ...checking, scope: { ...checking.scope, caller: true } }, written)\n",
+    tests: ["core/domain/filter/pair.test.ts"]
+  },
+  {
+    rule: "a page after a value of an ordered enum begins by its place in the order",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "field.kind === \"enum\" && field.ordered === true ? sortText(field, `${cell}::text`) : valueSql(field, cell)",
+    new: "field.kind === \"enum\" && field.ordered === true ? \"0\" : valueSql(field, cell)",
+    tests: ["test/postgres/expressions.test.ts"]
+  },
+  {
+    rule: "a path into JSON is hidden with its field",
+    file: "core/domain/access/restrict.ts",
+    old: "      if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)\n",
+    new: "      names.set(member.name, member)\n",
+    tests: ["test/http/reads/paths.test.ts"]
+  },
+  {
+    rule: "a number of JSON is read as it is written",
+    file: "core/domain/filter/member.ts",
+    old: "new Written(context?.source ?? String(value))",
+    new: "new Written(String(value))",
+    tests: ["core/domain/filter/member.test.ts", "test/postgres/members.test.ts"]
+  },
+  {
+    rule: "a search vector that a caller may not read is unknown",
+    file: "core/domain/access/resolve.ts",
+    old: "    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)\n",
+    new: "    marks.push(readable || shown ? readableBit : 0)\n",
+    tests: ["test/http/reads/vectors.test.ts"]
   },
   {
     rule: "OR is decided by a part that is known",
@@ -1040,5 +1152,40 @@ export const faults = [
     old: "(await starting?.catch(() => null))?.stop()",
     new: "running?.stop()",
     tests: ["composition/layers/live.test.ts"]
+  },
+  {
+    rule: "counts of one call of a function are not those of another",
+    file: "core/app/read/list.ts",
+    old: "      ...argumentsName(call.args)\n    ),",
+    new: "    ),",
+    tests: ["test/http/database-functions.test.ts"]
+  },
+  {
+    rule: "a page token belongs to the arguments that it was made with",
+    file: "core/domain/read/page.ts",
+    old: "    ...argumentsName(args)\n",
+    new: "",
+    tests: ["test/http/database-functions.test.ts"]
+  },
+  {
+    rule: "only functions that change nothing are read",
+    file: "core/domain/compile/function-facts.ts",
+    old: "if (one.volatility === \"volatile\") {",
+    new: "if (one.volatility === \"other\") {",
+    tests: ["core/domain/compile/database-function.test.ts"]
+  },
+  {
+    rule: "a read-only resource takes no writes, whatever roles say",
+    file: "core/domain/compile/read-only.ts",
+    old: "return { ...rules, create: never, update: never, delete: never }",
+    new: "return rules",
+    tests: ["core/domain/compile/read-only.test.ts"]
+  },
+  {
+    rule: "nobody refreshes a materialized view without a rule that says so",
+    file: "core/app/refresh/refresh.ts",
+    old: "if (access.mayRefresh !== true) return yield* Effect.fail(accessDenied())",
+    new: "",
+    tests: ["test/http/refresh.test.ts"]
   }
 ]

@@ -3,9 +3,12 @@
 import * as Result from "effect/Result"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
+import { elementField } from "../../core/domain/model/model.ts"
 import { cellFromText } from "../../core/domain/value/cell.ts"
+import { elementOf, rangeAround } from "../../core/domain/value/exact.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
+import { cellsIn } from "../../core/domain/value/list.ts"
 import type { Random } from "./random.ts"
 import { cell, text } from "./value.ts"
 
@@ -26,6 +29,9 @@ export interface TreeOptions {
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
+const orderedExact = ["time", "interval", "inet", "cidr", "macaddr", "money", "range"]
+const isOrdered = (field: Field): boolean =>
+  ordered.includes(field.kind) || orderedExact.includes(field.kind) || (field.kind === "enum" && field.ordered === true)
 const units = [1n, 60n, 3600n, 86_400n, 604_800n]
 const patterns = ["^a", "b$", "a.b", "[aB]+", "\\d", "(a|é)", "a\\.b", "\\\\", "'", "\"", "\\*", "^$"]
 const atoms = [".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?"]
@@ -86,12 +92,34 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const field = random.pick(fields.filter((each) => each.filterable))
   const texts = fields.filter((each) => params === undefined ? each.searched : each.kind === "text")
   const isNull = (): FilterTree => ({ op: "null", field })
-  if (field.kind === "json") return isNull()
+  if (field.kind === "json" || field.kind === "native") return isNull()
+  if (field.kind === "list") {
+    const of = elementField(field)
+    const own = (rows: readonly Row[] = []): readonly Row[] =>
+      rows.flatMap((row) => {
+        const list = row[field.index] ?? null
+        const elements = list === null ? [] : cellsIn(list)
+        return elements.map((element): Row => row.with(field.index, element))
+      })
+    const among = { ...options, rows: own(options.rows) }
+    const has = (least: number, most: number) => (): FilterTree => ({
+      op: "has",
+      field,
+      values: random.many(least, most, () => operand(random, of, among))
+    })
+    const length = (): FilterTree => ({
+      op: "length",
+      field,
+      is: random.pick(["=", "<", "<=", ">", ">="] as const),
+      number: random.below(5)
+    })
+    return random.one(isNull, has(1, 1), has(1, 1), has(params === undefined ? 1 : 0, 5), length)
+  }
   if (params !== undefined && random.chance(50)) return { op: random.pick(["true", "false"]) }
   const compare = (): FilterTree => ({
     op: "compare",
     field,
-    is: ordered.includes(field.kind) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
+    is: isOrdered(field) ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=",
     value: operand(random, field, options)
   })
   const inList = (): FilterTree => ({
@@ -115,6 +143,37 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     field,
     text: random.chance(2) ? ownText(random, field, options.rows ?? []) || "note" : fragment(random, field, options, 1)
   })
+  const same = (): FilterTree => ({
+    op: "same",
+    field,
+    text: random.chance(2) ? ownText(random, field, options.rows ?? []) ?? "" : fragment(random, field, options),
+    whole: random.chance(2)
+  })
+  const numbers = ["integer", "decimal"]
+  const others = fields.filter((each) =>
+    each.filterable && (each.kind === field.kind || (numbers.includes(each.kind) && numbers.includes(field.kind)))
+  )
+  const pair = (): FilterTree => {
+    const other = random.pick(others)
+    const compares = isOrdered(field) && isOrdered(other)
+    return { op: "pair", field, is: compares ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=", other }
+  }
+  const overlapping = (range: FieldOf<"range">): FilterTree => {
+    const inside: Field = { ...range, ...elementOf(range) }
+    const value = (): Operand => operand(random, range, options)
+    const around = (): Operand => ({ of: "literal", text: rangeAround(range, cell(random, inside)) })
+    return {
+      op: "overlaps",
+      field: range,
+      value: random.one(
+        value,
+        around,
+        ...range.of === "date" || range.of === "timestamp"
+          ? [(): Operand => ({ of: "now", offset: BigInt(random.below(100)) * 86_400_000_000n })]
+          : []
+      )
+    }
+  }
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,
@@ -122,9 +181,13 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     compare,
     compare,
     compare,
+    ...field.kind === "range" ? [] : [pair],
     ...field.kind === "boolean" && params === undefined ? [] : [inList, inList],
     ...texts.length === 0 ? [] : [searched],
-    ...field.kind === "text" ? [contains, contains, match, match, regex, regex, ...similar ? [alike, alike] : []] : []
+    ...field.kind === "range" ? [() => overlapping(field), () => overlapping(field)] : [],
+    ...field.kind === "text"
+      ? [contains, contains, same, same, match, match, regex, regex, ...similar ? [alike, alike] : []]
+      : []
   )
 }
 
@@ -207,6 +270,9 @@ const words = [
   "similar(",
   "regex(",
   "isNull(",
+  "same(",
+  "begins(",
+  "field(",
   "2026-01-01T00:00:00Z",
   "2026-01-01",
   "caller.id",

@@ -1,5 +1,6 @@
 /** Tables: a key and some columns of any types of the database, with rows in them; and rows of a model that a test has. */
 
+import { listLiteral } from "../../adapters/postgres/sql.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { type FieldParts, makeModel } from "../support/model.ts"
@@ -9,9 +10,10 @@ import { cell, type CellOptions } from "./value.ts"
 const labels = ["draft", "paid", "Shipped", "it's", "ß"]
 
 /** The types that columns of `table` need in the database. */
-export const tableTypes = `create domain label as text; create type status as enum (${
-  labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")
-});`
+export const tableTypes =
+  `create domain label as text; create domain country_list as varchar(2)[]; create type status as enum (${
+    labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")
+  });`
 
 /** Every pair of a kind and a type that holds it. */
 const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
@@ -31,11 +33,48 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
   [{ name: "dt", kind: "date" }, "date"],
   [{ name: "st", kind: "enum", values: labels }, "status"],
   [{ name: "stt", kind: "enum", values: labels }, "text"],
+  [{ name: "sto", kind: "enum", values: [...labels].reverse(), ordered: true }, "status"],
+  [{ name: "stx", kind: "enum", values: [...labels].reverse(), ordered: true }, "text"],
   [{ name: "uid", kind: "uuid" }, "uuid"],
   [{ name: "cur", kind: "currency" }, "char(3)"],
   [{ name: "cty", kind: "country" }, "varchar(2)"],
-  [{ name: "js", kind: "json" }, "jsonb"]
+  [{ name: "js", kind: "json" }, "jsonb"],
+  [{ name: "l_i16", kind: "list", of: { kind: "integer", bits: 16 } }, "smallint[]"],
+  [{ name: "l_i32", kind: "list", of: { kind: "integer", bits: 32 } }, "integer[]"],
+  [{ name: "l_i64", kind: "list", of: { kind: "integer", bits: 64 } }, "bigint[]"],
+  [{ name: "l_txt", kind: "list" }, "text[]"],
+  [{ name: "l_ch", kind: "list", of: { kind: "text", max: 40 } }, "char(40)[]"],
+  [{ name: "l_dom", kind: "list" }, "label[]"],
+  [{ name: "l_dec", kind: "list", of: { kind: "decimal", precision: 12, scale: 2 } }, "numeric(12,2)[]"],
+  [{ name: "l_num", kind: "list", of: { kind: "decimal", precision: null, scale: null } }, "numeric[]"],
+  [{ name: "l_flt", kind: "list", of: { kind: "float" } }, "double precision[]"],
+  [{ name: "l_bool", kind: "list", of: { kind: "boolean" } }, "boolean[]"],
+  [{ name: "l_tz", kind: "list", of: { kind: "timestamp" } }, "timestamptz[]"],
+  [{ name: "l_ts", kind: "list", of: { kind: "timestamp" } }, "timestamp[]"],
+  [{ name: "l_dt", kind: "list", of: { kind: "date" } }, "date[]"],
+  [{ name: "l_st", kind: "list", of: { kind: "enum", values: labels } }, "status[]"],
+  [{ name: "l_uid", kind: "list", of: { kind: "uuid" } }, "uuid[]"],
+  [{ name: "l_cur", kind: "list", of: { kind: "currency" } }, "char(3)[]"],
+  [{ name: "l_cty", kind: "list", of: { kind: "country" } }, "country_list"],
+  [{ name: "tm", kind: "time" }, "time"],
+  [{ name: "iv", kind: "interval" }, "interval"],
+  [{ name: "ip", kind: "inet" }, "inet"],
+  [{ name: "nw", kind: "cidr" }, "cidr"],
+  [{ name: "mac", kind: "macaddr" }, "macaddr"],
+  [{ name: "by", kind: "bytes" }, "bytea"],
+  [{ name: "mon", kind: "money" }, "money"],
+  [{ name: "ri", kind: "range", type: "integer" }, "int4range"],
+  [{ name: "rb", kind: "range", type: "bigint" }, "int8range"],
+  [{ name: "rn", kind: "range", type: "decimal" }, "numrange"],
+  [{ name: "rd", kind: "range", type: "date" }, "daterange"],
+  [{ name: "rts", kind: "range", type: "timestamp" }, "tsrange"],
+  [{ name: "rtz", kind: "range", type: "timestamp" }, "tstzrange"],
+  [{ name: "pt", kind: "native", type: "point" }, "point"]
 ]
+
+/** A cell as the database takes it. */
+export const storedText = (field: Field, cell: Cell): Cell =>
+  field.kind === "list" && cell !== null ? listLiteral(cell) : cell
 
 /** A table: `parts`, `definitions` and `rows` are by the fields of the model, the key `id` first. */
 export interface Table {

@@ -123,6 +123,7 @@ export const script = (): Script => {
     search: (call, resource, body) => search(call, resource, undefined, body),
     get: record("get"),
     watch: record("watch"),
+    refresh: record("refresh"),
     sizes: record("sizes"),
     export: record("export"),
     bulk: (call, resource, body) => record("bulk")(call, resource, undefined, body),

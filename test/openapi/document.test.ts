@@ -15,10 +15,11 @@ import { defineResource } from "../../core/domain/declare/resource.ts"
 import { metaDocument } from "../../core/domain/meta/meta.ts"
 import { openapiDocument, openapiName } from "../../core/domain/meta/openapi.ts"
 import type { Field } from "../../core/domain/model/model.ts"
+import { elementField, facetField } from "../../core/domain/model/model.ts"
 import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
-import { cellFromJson } from "../../core/domain/value/cell.ts"
+import { cellFromJson, wireFromCell } from "../../core/domain/value/cell.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { makeModel } from "../support/model.ts"
 import { callerOf, documentOf, everyKind, open, requestOf, rolesOf, shop, shopRoles } from "../support/openapi.ts"
@@ -125,11 +126,28 @@ const cells: { readonly [kind in Field["kind"]]: string } = {
   json: "[1,{\"a\":null}]",
   currency: "NOK",
   country: "DE",
+  time: "09:30:00.5",
+  interval: "P1Y2M-3DT4H",
+  inet: "2001:db8::1/64",
+  cidr: "10.0.0.0/8",
+  macaddr: "08:00:2b:01:02:03",
+  bytes: "aGVsbG8=",
+  money: "-12.50",
+  range: "[1,10)",
+  native: "(1,2)",
   list: "[\"a\"]"
 }
 
 const cellFor = (field: Field): Cell =>
-  field.optional ? null : field.name === "pieces" ? "9" : field.name === "rounded" ? "1200" : cells[field.kind]
+  field.kind === "list" && !field.optional
+    ? JSON.stringify([wireFromCell(field.of, cellFor(elementField(field)))])
+    : field.optional
+    ? null
+    : field.name === "pieces"
+    ? "9"
+    : field.name === "rounded"
+    ? "1200"
+    : cells[field.kind]
 
 const bindings = { caller: callerOf("admin"), now: 0n, params: [] }
 
@@ -188,7 +206,10 @@ describe("answers", () => {
       ["share", "-0.001"],
       ["extra", "null"],
       ["words", "\u0007 \"quoted\" 𝄞"],
-      ["short", "𝄞𝄞"]
+      ["short", "𝄞𝄞"],
+      ["tags", "[]"],
+      ["marks", "[\"1.50\",null]"],
+      ["sizes", "[\"-9223372036854775808\"]"]
     ]
     for (const [name, cell] of extremes) {
       check("/components/schemas/kinds", written(access, "none", (each) => each === field(name) ? cell : cellFor(each)))
@@ -214,8 +235,8 @@ describe("answers", () => {
     const at = (name: string) => `/components/responses/${name}/content/application~1json/schema`
     const model = makeModel({ fields: everyKind })
     for (const field of model.fields) {
-      check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(field), "3"], [null, "1"]])))
-      const sums = [[cellFor(field), "3", "1.5"], [null, "1", null]]
+      check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(facetField(field)), "3"], [null, "1"]])))
+      const sums = [[cellFor(facetField(field)), "3", "1.5"], [null, "1", null]]
       check(at("Facets"), JSON.parse(facetsJson(field, sums, { of: "sum", field: model.byName.get("small")! })))
     }
     for (const name of ["small", "large", "price", "ratio"]) {
@@ -358,9 +379,10 @@ describe("answers", () => {
       for (const value of values) {
         const body = { [field.name]: value }
         // How many digits a number has after the point is not told, as binary fractions divide badly.
-        if (field.kind === "decimal" && typeof value === "number" && !Number.isInteger(value)) continue
+        const decimal = field.kind === "decimal" || field.kind === "money"
+        if (decimal && typeof value === "number" && !Number.isInteger(value)) continue
         // Nor how large the number of a text with an exponent is.
-        const large = field.kind === "decimal" && typeof value === "string" && /^\d+e\d+$/.test(value)
+        const large = decimal && typeof value === "string" && /^\d+e\d+$/.test(value)
         if (large && Result.isFailure(cellFromJson(field, value))) continue
         // Of digits in a text the schema tells the count, not the largest.
         const near = field.kind === "integer" && typeof value === "string" && /^-?[0-9]+$/.test(value) &&

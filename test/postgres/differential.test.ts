@@ -4,10 +4,11 @@ import { layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.ts"
-import { bind, canonicalRows, tableOf, valuesOf, Writer } from "../../adapters/postgres/sql.ts"
+import { textColumn } from "../../adapters/postgres/compile-page.ts"
+import { bind, canonicalRows, tableOf, valuesOf, valueSql, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { bindings, tree } from "../generators/filter.ts"
-import { table, tableTypes } from "../generators/model.ts"
+import { storedText, table, tableTypes } from "../generators/model.ts"
 import { propertyOf } from "../generators/property.ts"
 import type { Random } from "../generators/random.ts"
 import { declarations } from "../generators/source.ts"
@@ -57,10 +58,15 @@ layer(connectionLayer(tableTypes), live)((it) => {
         yield* Effect.promise(() => database.execute(`drop table if exists things; create table things (${columns})`))
         if (values.length > 0) {
           const params: Array<string | null> = []
-          const tuples = values.map((row) => `(${row.map((cell) => `$${params.push(cell)}`).join(", ")})`).join(", ")
+          const tuples = values.map((row) =>
+            `(${
+              row.map((cell, i) => valueSql(model.fields[i]!, `$${params.push(storedText(model.fields[i]!, cell))}`))
+                .join(", ")
+            })`
+          ).join(", ")
           yield* postgres.transaction((session) => session.run(`insert into things values ${tuples}`, params, false))
         }
-        const list = model.fields.map((field) => `t."${field.column}"::text`).join(", ")
+        const list = model.fields.map((field) => textColumn("t", field)).join(", ")
         const rows = canonicalRows(yield* read(`select ${list} from things t order by t.id`, []), model.fields)
 
         const where = new Writer("public")

@@ -11,6 +11,10 @@ create type shop.mood as enum ('sad', 'ok', 'Happy');
 create domain email as text check (value ~ '@');
 create domain amount as numeric(10, 3) not null;
 create domain price as amount default 1.5;
+create domain words as varchar(20)[];
+create table shop.lists (
+  a integer[], b varchar(9)[], c numeric(10, 3)[][], d shop.mood[], e email[], f price[], g words, h timestamp(3)[] not null, i point, j jsonb[]
+);
 create table shop.owner (id uuid primary key default gen_random_uuid(), name text collate "C");
 create table shop.odd (
   a integer, b char(3), c varchar(9) unique, d shop.mood default 'ok', e email, f amount, g timestamp(3), h numeric(5, -2),
@@ -21,6 +25,9 @@ alter table shop.odd drop column gone;
 create index odd_expression on shop.odd (lower(c), g desc) include (d) where a > 3;
 create unique index odd_g on shop.odd (g, k);
 comment on column shop.odd.a is 'the first';
+create table shop.texts (
+  id integer primary key, words tsvector generated always as (setweight(to_tsvector('english', 'a'), 'A')) stored, other tsvector
+);
 create view shop.seen as select a, b from shop.odd;
 create table shop.parts (id integer) partition by range (id);
 create table shop.parts_1 partition of shop.parts for values from (0) to (10);
@@ -38,7 +45,18 @@ layer(connectionLayer(schema), live)("facts", (it) => {
       expect(server).toMatchObject({ database: database.name, user: "postgres", encoding: "UTF8", readOnly: false })
       expect(server.version).toBeGreaterThanOrEqual(150_000)
       expect(server.collation).toMatch(/^(builtin|libc|icu) /)
+      expect(server.textSearch).toEqual(expect.arrayContaining(["simple", "english"]))
       expect(server.extensions).toMatchObject({ pg_trgm: "public", citext: "public" })
+    }))
+
+  it.effect("of search vectors: the configuration that makes their words", () =>
+    Effect.gen(function*() {
+      const [texts] = yield* (yield* make).tables([{ schema: "shop", table: "texts" }])
+      expect(texts?.columns.map(({ base, config, name }) => [name, base, config ?? null])).toEqual([
+        ["id", "int4", null],
+        ["words", "tsvector", "english"],
+        ["other", "tsvector", null]
+      ])
     }))
 
   it.effect("of tables in the order asked, null for what is not there", () =>
@@ -123,20 +141,58 @@ layer(connectionLayer(schema), live)("facts", (it) => {
       expect(odd!.privileges).toEqual({ select: true, insert: true, update: true, delete: true })
     }))
 
+  it.effect("of arrays: what their elements are, through domains of either", () =>
+    Effect.gen(function*() {
+      const facts = yield* make
+      const [lists] = yield* facts.tables([{ schema: "shop", table: "lists" }])
+      const of = Object.fromEntries(lists!.columns.map(({ element, name }) => [name, element]))
+      const plain = {
+        base: "int4",
+        domain: null,
+        maxLength: null,
+        precision: null,
+        scale: null,
+        fraction: null,
+        values: null
+      }
+      expect(of).toEqual({
+        a: plain,
+        b: { ...plain, base: "varchar", maxLength: 9 },
+        c: { ...plain, base: "numeric", precision: 10, scale: 3 },
+        d: { ...plain, base: "mood", values: ["sad", "ok", "Happy"] },
+        e: { ...plain, base: "text", domain: "email" },
+        f: { ...plain, base: "numeric", domain: "price", precision: 10, scale: 3 },
+        g: { ...plain, base: "varchar", maxLength: 20 },
+        h: { ...plain, base: "timestamp", fraction: 3 },
+        // A point has elements as arrays have them, and is none.
+        i: null,
+        j: { ...plain, base: "jsonb" }
+      })
+      expect(lists!.columns.map(({ base, domain }) => [base, domain]).slice(5, 8)).toEqual([
+        ["_price", null],
+        ["_varchar", "words"],
+        ["_timestamp", null]
+      ])
+    }))
+
   it.effect("of everything in a schema", () =>
     Effect.gen(function*() {
       const facts = yield* make
       const found = yield* facts.all(["shop"])
       expect(found.map((table) => [table.name, table.kind])).toEqual([
+        ["lists", "table"],
         ["odd", "table"],
         ["owner", "table"],
         ["parts", "partitioned"],
         ["parts_1", "partition"],
         ["parts_2", "partition"],
-        ["seen", "view"]
+        ["seen", "view"],
+        ["texts", "table"]
       ])
-      expect(found[1]!.columns[1]!.collation).toBe("C")
+      expect(found[2]!.columns[1]!.collation).toBe("C")
       expect((yield* facts.all()).map((table) => table.schema)).toEqual([
+        "shop",
+        "shop",
         "shop",
         "shop",
         "shop",

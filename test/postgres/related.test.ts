@@ -4,14 +4,15 @@ import { layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.ts"
-import { bind, canonicalRows, valuesOf, Writer } from "../../adapters/postgres/sql.ts"
+import { textColumn } from "../../adapters/postgres/compile-page.ts"
+import { bind, canonicalRows, valuesOf, valueSql, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { merged } from "../../core/domain/filter/merge.ts"
 import { printFilter } from "../../core/domain/filter/print.ts"
 import { relatedOf } from "../../core/domain/filter/tree.ts"
 import { relatedIn } from "../fakes/reader.ts"
 import { bindings } from "../generators/filter.ts"
-import { tableTypes } from "../generators/model.ts"
+import { storedText, tableTypes } from "../generators/model.ts"
 import { propertyOf } from "../generators/property.ts"
 import type { Random } from "../generators/random.ts"
 import { relatedTree, world } from "../generators/related.ts"
@@ -70,12 +71,17 @@ layer(connectionLayer(tableTypes), live)((it) => {
           )
           if (rows.length > 0) {
             const params: Array<string | null> = []
-            const tuples = rows.map((row) => `(${row.map((cell) => `$${params.push(cell)}`).join(", ")})`).join(", ")
+            const tuples = rows.map((row) =>
+              `(${
+                row.map((cell, i) => valueSql(model.fields[i]!, `$${params.push(storedText(model.fields[i]!, cell))}`))
+                  .join(", ")
+              })`
+            ).join(", ")
             yield* postgres.transaction((session) =>
               session.run(`insert into ${model.table} values ${tuples}`, params, false)
             )
           }
-          const list = model.fields.map((field) => `t."${field.column}"::text`).join(", ")
+          const list = model.fields.map((field) => textColumn("t", field)).join(", ")
           stored.set(
             model,
             canonicalRows(yield* read(`select ${list} from ${model.table} t order by t.id`, []), model.fields)

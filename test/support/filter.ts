@@ -19,10 +19,15 @@ const parts: readonly FieldParts[] = [
   { name: "rate", kind: "decimal" },
   { name: "ratio", kind: "float" },
   { name: "status", kind: "enum", values: ["draft", "paid", "shipped", "it's \"odd\" *"] },
+  { name: "level", kind: "enum", values: ["low", "mid", "high"], ordered: true },
   { name: "key", kind: "uuid" },
   { name: "extra", kind: "json" },
   { name: "currency", kind: "currency" },
   { name: "country", kind: "country" },
+  { name: "tags", kind: "list" },
+  { name: "marks", kind: "list", of: { kind: "decimal", precision: 12, scale: 2 } },
+  { name: "days", kind: "list", of: { kind: "date" } },
+  { name: "states", kind: "list", of: { kind: "enum", values: ["draft", "paid"] } },
   { name: "plain", kind: "text", filterable: false, sortable: false }
 ]
 
@@ -63,6 +68,7 @@ export const withoutSpans = (tree: FilterTree): FilterTree => {
     case "compare":
       return { ...tree, value: withoutSpan(tree.value) }
     case "in":
+    case "has":
       return { ...tree, values: tree.values.map(withoutSpan) }
     default:
       return tree

@@ -3,6 +3,7 @@
  * does not.
  */
 
+import { defineConfig, defineResource, f } from "resource-admin"
 import { and, createClient, now, or } from "resource-admin/client"
 import type { Client, FileValue, Json, RecordIn } from "resource-admin/client"
 import { adminHooks } from "resource-admin/react"
@@ -40,6 +41,50 @@ export const records = async (client: Client<Shop>) => {
   await client.resource("product_tags").get(["1", "new"])
   // @ts-expect-error A key is no object.
   await client.resource("orders").get({ id: "1" })
+}
+
+const listed = defineConfig({
+  resources: [
+    defineResource("things", {
+      primaryKey: "id",
+      fields: {
+        id: f.integer(),
+        tags: f.array(f.text().max(9)).max(5).filterable(),
+        small: f.array(f.integer()).filterable(),
+        big: f.array(f.integer().bits(64).optional()).optional().filterable(),
+        states: f.array(f.enum(["a", "b"])).filterable().default(["a"]),
+        times: f.array(f.timestamp()).filterable()
+      }
+    })
+  ]
+})
+
+export const arrays = async (client: Client<typeof listed>) => {
+  const things = client.resource("things")
+  const thing = await things.get(1)
+  same<typeof thing.tags, readonly string[]>(true)
+  same<typeof thing.small, readonly number[]>(true)
+  same<typeof thing.big, readonly (string | null)[] | null>(true)
+  same<typeof thing.states, readonly ("a" | "b")[]>(true)
+  await things.create({ id: 1, tags: ["x"], small: [], times: [] })
+  // @ts-expect-error An element of another kind.
+  await things.update(1, { small: ["1"] }, { etag: thing.etag })
+  // @ts-expect-error Nothing is added to a list.
+  await things.update(1, { small: { $add: 1 } }, { etag: thing.etag })
+  await things.list({
+    filter: (t) => and(t.tags.contains("x"), t.big.in(["1", "2"]), t.states.contains("b"), t.times.contains(new Date()))
+  })
+  await things.list({ filter: (t) => or(t.tags.length.ge(2), t.big.isNull()) })
+  // @ts-expect-error No such state.
+  await things.list({ filter: (t) => t.states.contains("c") })
+  // @ts-expect-error Lists are compared by their elements.
+  await things.list({ filter: (t) => t.tags.eq("x") })
+  // @ts-expect-error An element of an array says its kind, not where it stands.
+  f.array(f.text().filterable())
+  // @ts-expect-error Arrays have one dimension.
+  f.array(f.array(f.text()))
+  // @ts-expect-error Numbers have no length to bound.
+  f.integer().max(3)
 }
 
 export const relations = async (client: Client<Shop>) => {
@@ -101,6 +146,37 @@ export const filters = (client: Client<Shop>) => {
   void client.resource("customers").list({ filter: paid })
 }
 
+const slots = defineResource("slots", {
+  primaryKey: "id",
+  fields: {
+    id: f.integer().filterable(),
+    opens: f.time().filterable(),
+    price: f.money().filterable(),
+    content: f.bytes({ max: 10 }).filterable(),
+    during: f.range("timestamp").filterable(),
+    place: f.native("point").filterable().optional()
+  }
+})
+
+const slotsConfig = defineConfig({ resources: [slots] })
+
+export const kinds = async (client: Client<typeof slotsConfig>) => {
+  const all = client.resource("slots")
+  const slot = await all.get(1)
+  same<typeof slot.during, string>(true)
+  same<typeof slot.place, string | null>(true)
+  all.where((s) =>
+    and(s.opens.ge("09:00"), s.price.lt(10), s.content.eq("AA=="), s.during.contains("2026-01-31T00:00:00Z"))
+  )
+  all.where((s) => or(s.during.gt("empty"), s.place.isNull()))
+  // @ts-expect-error Bytes have no order.
+  all.where((s) => s.content.gt("AA=="))
+  // @ts-expect-error A native value is compared with nothing.
+  all.where((s) => s.place.eq("(1,2)"))
+  // @ts-expect-error There are no ranges of texts.
+  f.range("text")
+}
+
 export const groups = async (client: Client<Shop>) => {
   const orders = client.resource("orders")
   const { groups } = await orders.aggregate({
@@ -142,6 +218,11 @@ export const orders = (client: Client<Shop>) => {
   void orders.list({ order_by: "status" })
   // @ts-expect-error There is no such direction.
   void orders.list({ order_by: "id down" })
+  void orders.list({ order_by: ["customer.city desc", "id"] })
+  // @ts-expect-error There is no such relation.
+  void orders.list({ order_by: "nope.city" })
+  // @ts-expect-error It leads to several records.
+  void orders.list({ order_by: "lines.quantity" })
   // @ts-expect-error There is no such parameter.
   void orders.list({ limit: 10 })
 }

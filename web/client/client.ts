@@ -84,7 +84,7 @@ const placesOf = (baseUrl: string): { readonly resources: string; readonly syste
   const absolute = /^https?:\/\//.test(baseUrl)
   if (absolute && !URL.canParse(baseUrl)) throw new TypeError(`${baseUrl} is no URL.`)
   if (!absolute && baseUrl !== "" && !/^\/(?!\/)/.test(baseUrl)) {
-    throw new TypeError("baseUrl must be an http(s) URL or begin with a slash.")
+    throw new TypeError("baseUrl is no http(s) URL and no path.")
   }
   const base = trimmed(baseUrl)
   const resources = base === "" || /^https?:\/\/[^/]+$/.test(base) ? `${base}/api/v1` : base

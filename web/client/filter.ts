@@ -51,7 +51,7 @@ export const or = <Name extends string>(...filters: ReadonlyArray<Filter<Name> |
 
 /** What the filter does not keep, records without a value included. Throws for one that keeps everything. */
 export const not = <Name extends string>(filter: Filter<Name>): Filter<Name> => {
-  if (String(filter) === "") throw new TypeError("not() of a filter that keeps everything keeps nothing.")
+  if (String(filter) === "") throw new TypeError("not() of everything keeps nothing.")
   return new Filter(`NOT ${filter.inside("NOT")}`)
 }
 
@@ -141,17 +141,19 @@ export class Condition {
     return new Filter(`${this.#name}:*`)
   }
 
-  /** Contains the text, in any case. */
-  contains(text: string): Filter<never> {
-    return new Filter(`${this.#name}:${quoted(text)}`)
+  /** Contains the text, in any case. A list has the element, a range the value. */
+  contains(value: unknown): Filter<never> {
+    return new Filter(`${this.#name}:${print(value)}`)
+  }
+
+  /** The number of elements of a list. */
+  get length(): Condition {
+    return new Condition(`length(${this.#name})`)
   }
 
   /** The whole value, with stars for any text: `"Acme*"`. A star itself is `\*`. */
   matches(pattern: string): Filter<never> {
-    const safe = pattern.split(/(\\\*|\*)/).map((part) =>
-      part === "*" || part === "\\*" ? part : quoted(part).slice(1, -1)
-    )
-    return new Filter(`${this.#name} = "${safe.join("")}"`)
+    return new Filter(`${this.#name} = ${quoted(pattern, /\\(?!\*)|["\n\r\t]/g)}`)
   }
 
   startsWith(text: string): Filter<never> {
@@ -164,8 +166,7 @@ export class Condition {
 
   /** PostgreSQL's regular expressions; at most 200 characters. */
   regex(pattern: string): Filter<never> {
-    const safe = pattern.replace(/\\(?=[\\"']|$)|"/g, (found) => `\\${found}`)
-    return new Filter(`regex(${this.#name}, "${safe}")`)
+    return new Filter(`regex(${this.#name}, ${quoted(pattern, /\\(?=[\\"']|$)|"/g)})`)
   }
 }
 

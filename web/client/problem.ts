@@ -83,10 +83,12 @@ export class ProblemError extends Error {
     this.operation = typeof operation === "number" ? operation : null
   }
 
-  /** The first message for each field that the service refused. */
+  /** The first message for each field that the service refused. An element of a list (`tags[3]`) counts for its field. */
   get fields(): { readonly [field: string]: string } {
     const fields: { [field: string]: string } = Object.create(null)
-    for (const { field, message } of this.errors) if (typeof field === "string") fields[field] ??= text(message)
+    for (const { field, message } of this.errors) {
+      if (typeof field === "string") fields[field.split("[", 1)[0]!] ??= text(message)
+    }
     return fields
   }
 }

@@ -9,6 +9,7 @@ import { idempotent, keyText } from "./key.ts"
 import { isGiven } from "./request.ts"
 import type { Answer, Call, CallOptions, QueryValue } from "./request.ts"
 import type {
+  ArgumentsIn,
   CreateIn,
   ExpandIn,
   FieldIn,
@@ -33,6 +34,8 @@ export interface Selection<
   Field extends FieldIn<C, Name>,
   Path extends ExpandIn<C, Name> = ExpandIn<C, Name>
 > {
+  /** Of a resource over a function of the database: its arguments. */
+  readonly args?: ArgumentsIn<C, Name>
   /** Fields of the records, and paths to fields of related ones. Default: all that the caller may read. `etag` is always included. */
   readonly fields?: readonly Field[]
   /** Relations to follow, each with a shape if wanted: `"lines(page_size: 3).product"`. */
@@ -67,6 +70,9 @@ export interface Page<Item> {
   readonly total_size_accuracy?: "exact" | "estimate" | "counting"
   /** With `count: "exact"`. */
   readonly total_size?: number
+  /** Of a materialized view: when its data was as it is shown, and a refresh that has failed since; null: not known, and none. */
+  readonly refreshed_at?: string | null
+  readonly refresh_failed_at?: string | null
   /** A warning of the service (`X-Service-Warning`) about a scan of a large table. */
   readonly warning?: string
 }
@@ -115,6 +121,7 @@ export interface DeleteOptions extends WriteOptions {
 }
 
 interface Narrowing<C, Name extends ResourceName<C>> {
+  readonly args?: ArgumentsIn<C, Name>
   readonly field: FieldOf<C, Name>
   readonly filter?: FilterIn<C, Name> | null
   readonly show_deleted?: boolean
@@ -325,7 +332,7 @@ const filterOf = (given: unknown): string => {
   const filter: unknown = typeof given === "function" ? given(fieldScope) : given
   if (filter == null) return ""
   if (typeof filter === "string" || filter instanceof Filter) return filter.toString()
-  throw new TypeError("A filter is a text, a Filter, or a function that gives one.")
+  throw new TypeError("A filter is a text, a Filter or a function.")
 }
 
 /** The text of an order: its keys, separated by commas. */

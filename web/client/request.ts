@@ -14,7 +14,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export type QueryValue = string | number | boolean | readonly string[] | null | undefined
+/** An object stands for the arguments of a function: each is a parameter of its own, `args.customer`. */
+export type QueryValue =
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | { readonly [name: string]: unknown }
+  | null
+  | undefined
 
 /** A call as the rest of the client describes it. */
 export interface Call extends CallOptions {
@@ -127,9 +135,13 @@ export const makeTransport = (settings: TransportSettings): Transport => {
 
   const urlOf: Transport["urlOf"] = (call) => {
     const query = new URLSearchParams()
-    for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (isGiven(value)) query.set(name, String(value))
+    const add = (values: object, prefix: string): void => {
+      for (const [name, value] of Object.entries(values)) {
+        if (name === "args") add(Object(value) as object, "args.")
+        else if (isGiven(value)) query.set(prefix + name, String(value))
+      }
     }
+    add(call.query ?? {}, "")
     const text = query.toString()
     return (call.system === true ? system : resources) + call.path + (text === "" ? "" : `?${text}`)
   }

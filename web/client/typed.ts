@@ -70,6 +70,23 @@ export type RecordIn<
     & { readonly expand?: ExpandedIn<C, Name, Path> }
   : never
 
+/** The arguments of a function of the database. Those that are optional or have a default may be left out. */
+export type ArgumentsIn<C, Name extends ResourceName<C>> = ResourcesOf<C>[Name]["~arguments"] extends
+  infer Arguments extends FieldMap
+  ? string extends keyof Arguments ? { readonly [name: string]: [Arguments[string]] extends [never] ? never : Json }
+  :
+    & { readonly [Each in keyof Arguments as Left<Arguments[Each], false, Each>]: Arguments[Each]["~field"]["value"] }
+    & {
+      readonly [Each in keyof Arguments as Left<Arguments[Each], true, Each>]?:
+        | Arguments[Each]["~field"]["value"]
+        | null
+    }
+  : never
+
+/** The name, if its argument may be left out, or if it may not. */
+type Left<Field extends AnyField, Wanted extends boolean, Name> =
+  (true extends Field["~field"]["optional"] | Field["~field"]["generated"] ? true : false) extends Wanted ? Name : never
+
 // `infer` resolves these types, so that editors and errors show members and not type names.
 /** The body of a create and of an update. */
 export type CreateIn<C, Name extends ResourceName<C>> =
@@ -127,7 +144,36 @@ interface Textual extends Ordered<Text> {
   readonly regex: (pattern: Text) => Filter<never>
 }
 
+/** The number of elements of a list. */
+interface Length {
+  readonly eq: (count: number) => Filter<never>
+  readonly ne: (count: number) => Filter<never>
+  readonly lt: (count: number) => Filter<never>
+  readonly le: (count: number) => Filter<never>
+  readonly gt: (count: number) => Filter<never>
+  readonly ge: (count: number) => Filter<never>
+}
+
+interface Listed<Element> extends Presence {
+  /** Has the element. */
+  readonly contains: (element: Element) => Filter<never>
+  /** Has one of the elements. */
+  readonly in: (elements: readonly Element[]) => Filter<never>
+  readonly length: Length
+}
+
+/** What has a value in common with another range is asked as text: `filterText('overlaps(during, "[1,5)")')`. */
+interface Ranged extends Ordered<Text> {
+  /** The value is in the range. */
+  readonly contains: (value: Text) => Filter<never>
+}
+
 interface Anything extends Ordered<Json | bigint | Date | Now>, Omit<Textual, keyof Ordered<Text>> {}
+
+/** An element of a list as filters take it. A number may be any of its forms. */
+type ElementOf<Value> = Value extends ReadonlyArray<infer Element>
+  ? NonNullable<Element> extends number ? Numeric : NonNullable<Element> | Date
+  : never
 
 /** The conditions of a field of this kind. */
 type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends Kind ? Anything
@@ -135,7 +181,13 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "integer" | "decimal" | "float" ? Ordered<Numeric>
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
-  : Kind extends "json" | "file" | "files" ? Presence
+  : Kind extends "money" ? Ordered<Numeric>
+  : Kind extends "time" | "interval" | "inet" | "cidr" | "macaddr" ? Ordered<Text>
+  : Kind extends "range" ? Ranged
+  : Kind extends "json" | "file" | "files" | "native" ? Presence
+  : Kind extends "array" ? Listed<ElementOf<Field["~field"]["value"]>>
+  : Field["~field"] extends { readonly marks: infer Marks }
+    ? "ordered" extends Marks ? Ordered<Field["~field"]["value"]> : Choice<Field["~field"]["value"]>
   : Choice<Field["~field"]["value"]>
 
 /** The fields with a mark, such as filterable. All fields if their marks are unknown. */
@@ -158,9 +210,11 @@ export type FilterIn<C, Name extends ResourceName<C>> =
   | Filter<Name>
   | ((fields: ScopeOf<C, Name>) => Filter<Name>)
 
-/** A key of an order: a sortable field, with or without a direction. Without a configuration any text. */
+/** A key of an order: a sortable field or a path to one of a record that is pointed at, with or without a direction. Without a configuration any text. */
 export type SortIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
-  : `${Marked<FieldsOf<C, Name>, "sortable">}${"" | " asc" | " desc"}`
+  :
+    | `${Marked<FieldsOf<C, Name>, "sortable">}${"" | " asc" | " desc"}`
+    | `${EdgesFrom<C, Name>["forth"]}.${string}`
 
 type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: infer Way extends RelationWay } ? Way
   : never
@@ -168,12 +222,12 @@ type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: inf
 type Stem<Name extends string> = Name extends `${infer Rest}_id` ? Rest : Name
 
 /** The relations of a configuration: the declaring resource, the target, and the names of both directions. */
-type EdgeOf<C> = {
-  [From in ResourceName<C>]: {
-    [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
-      : Edge<WayOf<FieldsOf<C, From>[Field]>, From, Field>
-  }[FieldOf<C, From>]
-}[ResourceName<C>]
+type EdgeOf<C> = { [From in ResourceName<C>]: EdgesFrom<C, From> }[ResourceName<C>]
+
+type EdgesFrom<C, From extends ResourceName<C>> = {
+  [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
+    : Edge<WayOf<FieldsOf<C, From>[Field]>, From, Field>
+}[FieldOf<C, From>]
 
 interface Edge<Way extends RelationWay, From extends string, Field extends string> {
   readonly from: From

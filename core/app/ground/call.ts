@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Caller } from "../../domain/access/caller.ts"
 import type { Accesses } from "../../domain/access/reach.ts"
+import type { ArgumentCells } from "../../domain/model/database-function.ts"
 import type { Problem } from "../../domain/problem.ts"
 
 export type { Accesses }
@@ -20,6 +21,8 @@ export interface Call {
   readonly path: string
   /** Decoded query parameters in order, names as sent; repeated names appear repeatedly. */
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
+  /** Arguments of the function whose rows are read. They are no longer in `query`. */
+  readonly args?: ArgumentCells
   /** The origin that the service is called by from outside. */
   readonly origin?: () => string
   /** Verifies the credential again, for answers that last. */

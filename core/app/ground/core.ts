@@ -9,8 +9,9 @@ import type { Operation } from "../../domain/access/rules.ts"
 import type { WriteHook } from "../../domain/declare/config.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Models, WireRecord } from "../../domain/model/model.ts"
-import { accessDenied, notFound, tenantRequired } from "../../domain/problem.ts"
+import { accessDenied, isReadOnly, notFound, tenantRequired } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { argumentsOfQuery } from "../../domain/read/arguments.ts"
 import type { ScanGuard } from "../../domain/read/guard.ts"
 import { leftOut } from "../../domain/read/item.ts"
 import type { ItemTools, Layout } from "../../domain/read/item.ts"
@@ -81,7 +82,9 @@ export const permitted = (
   const access = call.access(resource)
   if (access === null) return Result.fail(notFound())
   if (access.tenantMissing) return Result.fail(tenantRequired())
-  if (access.decisions[operation].of === "deny") return Result.fail(accessDenied())
+  if (access.decisions[operation].of === "deny") {
+    return Result.fail(access.model.readOnly === true && operation !== "read" ? isReadOnly() : accessDenied())
+  }
   return Result.succeed(access)
 }
 
@@ -93,6 +96,16 @@ export const bindingsAt = (clock: Clock, caller: Caller, params: readonly string
   now: BigInt(clock.currentTimeMillisUnsafe()) * 1000n,
   params
 })
+
+/** The same of a read, with the arguments of the function whose rows are read. */
+export const bindingsOf = (clock: Clock, { args, caller }: Call, params?: readonly string[]): Bindings =>
+  args === undefined ? bindingsAt(clock, caller, params) : { ...bindingsAt(clock, caller, params), args }
+
+/** The call without the arguments in its query, which it has as cells. */
+export const withArguments = (call: Call, { model }: Access): Result.Result<Call, Problem> =>
+  model.function === undefined
+    ? Result.succeed(call)
+    : Result.map(argumentsOfQuery(model, call.query), ({ args, rest }) => ({ ...call, query: rest, args: args! }))
 
 /**
  * A use case in two halves: what is decided at once, and what is done then. All checks of the first half are one step of the runtime

@@ -8,18 +8,17 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree, Way as RelationWay } from "../../domain/filter/tree.ts"
-import { allOf, always, conditionsOf, relatedOf } from "../../domain/filter/tree.ts"
-import type { Field } from "../../domain/model/model.ts"
+import { always, conditionsOf, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import type { Place } from "../../domain/read/aggregate.ts"
-import { isExpensive, isExpensiveRelated, isHasty, isIndexable, suggestIndex } from "../../domain/read/guard.ts"
-import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
+import { isExpensive, isExpensiveRelated, isHasty } from "../../domain/read/guard.ts"
+import type { GuardBound, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
 import { pathsOf } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
-import { filteredProblem, recordsProblem } from "./refusal.ts"
+import { adviceFor } from "./advice.ts"
+import { readProblem } from "./refusal.ts"
 
 /** A walk in the page's order that stops early, or all rows that pass before the first. */
 export type Way = "walk" | "whole"
@@ -57,7 +56,9 @@ const rowsId = (rows: FilterTree): number => {
   return id
 }
 
-/** Names what the caller sees through the relations of a filter, and the fields that it searches there; empty where it has none. */
+/**
+ * Names what the caller sees through the relations of a filter and of paths, and the fields that the filter searches there; empty where they have none.
+ */
 export const relatedName = (
   { caller }: Access,
   filter: FilterTree,
@@ -127,7 +128,8 @@ export const guardPlan = (
   const { now } = plan.bindings
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
-  const related = relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0 ||
+  const path = "shape" in plan ? pathOf(plan.shape.order) : null
+  const related = path !== null || relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0 ||
     ("of" in plan && pathsOf(plan).length > 0)
   const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
@@ -136,7 +138,9 @@ export const guardPlan = (
   const refuses = (estimate: PlanEstimate): boolean =>
     related
       ? timed
-        ? guard.mode !== "reject" && isExpensiveRelated(estimate, most)
+        // Time shows what the related records cost. That an order has no index is certain before.
+        ? (guard.mode !== "reject" && isExpensiveRelated(estimate, most)) ||
+          (path !== null && isExpensive(estimate, most))
         : isExpensiveRelated({ ...estimate, cost: estimate.through }, most)
       : isExpensive(estimate, most) ||
         isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
@@ -146,7 +150,7 @@ export const guardPlan = (
   // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
   const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
   return Effect.flatMap(
-    Effect.catch(core.records.estimate(judgedPlan), filteredProblem(filter)),
+    Effect.catch(core.records.estimate(judgedPlan), readProblem(access.model, filter)),
     (estimate) => {
       const way = related && timed && isHasty(estimate, most) ? known?.way ?? "walk" : null
       core.judgements.set(key, { ...estimate, at: now, limit, way })
@@ -164,67 +168,4 @@ export const guardPlan = (
       })
     }
   )
-}
-
-/** What would help: an index that the planner would take, else the bound and its present value. */
-interface Advice {
-  readonly hint: string
-  readonly suggestion: string | null
-}
-
-const adviceFor = (
-  core: Guarding,
-  access: Access,
-  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
-  estimate: PlanEstimate,
-  bound: GuardBound
-): Effect.Effect<Advice, Problem> => {
-  const option = `raise options.scanGuard.${bound}, which is ${core.options.scanGuard[bound]}`
-  const index = indexFor(access, plan, estimate)
-  if (index === null) {
-    const narrower = bound === "seqScanRows" ? "Filter or order by indexed fields" : "Narrow the filter"
-    return Effect.succeed({ hint: `${narrower}, or ${option}.`, suggestion: null })
-  }
-  return Effect.map(
-    Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
-    (there) =>
-      there
-        ? {
-          hint:
-            `An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or ${option}.`,
-          suggestion: null
-        }
-        : { hint: index.sql, suggestion: index.sql }
-  )
-}
-
-const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
-  if (!("of" in plan)) return []
-  const own = (keys: ReadonlyArray<Place>) => keys.flatMap(({ field, ways }) => ways.length === 0 ? [field] : [])
-  if (plan.of === "facets") return own([{ field: plan.field, ways: plan.ways ?? [] }])
-  if (plan.of !== "groups") return [plan.field]
-  const { keys, measures } = plan.question
-  return [...own(keys), ...measures.flatMap((asked) => "field" in asked ? [asked.field] : [])]
-}
-
-const indexFor = (
-  access: Access,
-  plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
-  estimate: PlanEstimate
-): IndexSuggestion | null => {
-  const page = "shape" in plan
-  if (!page && !isIndexable(estimate)) return null
-  // What an aggregate groups or measures comes last in an index that serves it without the table.
-  const order = page
-    ? "keys" in plan && plan.how.of === "counts" ? [] : plan.shape.order
-    : askedFields(plan).map((field) => ({ field, descending: false }))
-  const readable = new Set<Field>(access.restricted.fields)
-  const all = access.caller.roles.includes("admin")
-  // The field that pairs with the values comes first, as it would if the query were for one of them.
-  const where = !page
-    ? plan.where
-    : "keys" in plan
-    ? allOf([{ op: "in", field: plan.to, values: [] }, plan.shape.where])
-    : plan.shape.where
-  return suggestIndex(access.model, where, order, (field) => all || readable.has(field))
 }

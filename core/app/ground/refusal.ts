@@ -7,8 +7,9 @@ import { quote } from "../../domain/filter/scope.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { conditionsOf } from "../../domain/filter/tree.ts"
 import type { ChangeOperation } from "../../domain/model/event.ts"
+import type { Model } from "../../domain/model/model.ts"
 import { outageProblem } from "../../domain/outage.ts"
-import { problem } from "../../domain/problem.ts"
+import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem, ProblemError, Span } from "../../domain/problem.ts"
 import type { QueueError } from "../../ports/queue.ts"
 import type { RecordsError } from "../../ports/records.ts"
@@ -65,7 +66,7 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
     const message = "similar() is not available on this database."
     return Effect.fail(conditionErrors(code, message, "Install the extension pg_trgm.", calls))
   }
-  const inside = (["match", "contains", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
+  const inside = (["match", "contains", "same", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
   const patterns = conditionsOf(filter, "regex")
   if (error.cause === undefined || (!inside && patterns.length === 0)) return Effect.die(error)
   const message = "The database cannot search within the texts of this field."
@@ -79,8 +80,13 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
  */
 export const imprecise = (filter: FilterTree, parameter = "filter"): Effect.Effect<never, Problem> | null => {
   const errors: ProblemError[] = []
-  for (const condition of [...conditionsOf(filter, "compare"), ...conditionsOf(filter, "in")]) {
-    for (const value of condition.op === "in" ? condition.values : [condition.value]) {
+  const conditions = [
+    ...conditionsOf(filter, "compare"),
+    ...conditionsOf(filter, "in"),
+    ...conditionsOf(filter, "has")
+  ]
+  for (const condition of conditions) {
+    for (const value of condition.op === "compare" ? [condition.value] : condition.values) {
       if (value.of !== "literal" || value.span === undefined || errors.length >= mostNamed) continue
       const single = Math.fround(Number(value.text))
       if (Number.isFinite(single) && (single === 0) === (Number(value.text) === 0)) continue
@@ -127,6 +133,20 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
     refused.length === 0 ? calls : refused
   ))
 }
+
+/**
+ * A failure of a read of a model's rows. What a function of the database refuses by itself, or cannot calculate with, is a fault of its arguments; nothing that it says is
+ * told. One that tries to write, or to do what no read may, is a defect.
+ */
+export const readProblem =
+  (model: Model, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
+    const { _tag } = error.reason
+    if (model.function === undefined) return filteredProblem(filter)(error)
+    if (_tag === "ReadOnly" && error.cause !== undefined) return Effect.die(error)
+    if (_tag !== "Check" && _tag !== "BadValue") return filteredProblem(filter)(error)
+    const wrong = _tag === "BadValue" ? imprecise(filter) : null
+    return wrong ?? Effect.fail(invalidParameter("args", "The function refuses these arguments."))
+  }
 
 /** The problem that the caller gets for a failed read or write. No name or value from the database stands in it. */
 export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {

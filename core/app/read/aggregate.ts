@@ -24,6 +24,7 @@ import {
   seriesRange,
   timed
 } from "../../domain/read/aggregate.ts"
+import { argumentsName, argumentsOfBody } from "../../domain/read/arguments.ts"
 import { checkCurrencies, groupsJson, readGroups } from "../../domain/read/group.ts"
 import { checkFilter, checkShowDeleted, visibleRows } from "../../domain/read/list.ts"
 import type { AggregatePlan } from "../../domain/read/plan.ts"
@@ -41,10 +42,10 @@ import type { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import { bindingsOf, permitted, pipeline, withArguments } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { guardPlan, queryKey, relatedName } from "../ground/guard.ts"
-import { answerTooLarge, filteredProblem, imprecise } from "../ground/refusal.ts"
+import { answerTooLarge, imprecise, readProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 
 /** The rows an aggregate covers. */
@@ -87,7 +88,8 @@ const calculation = (plan: AggregatePlan): string | null => {
  */
 const aggregateProblem =
   (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
-    if (error.reason._tag !== "BadValue") return filteredProblem(filter)(error)
+    const refusedRead = readProblem(plan.model, filter)
+    if (error.reason._tag !== "BadValue") return refusedRead(error)
     const elsewhere = inUtc(plan)
     if (elsewhere !== null) {
       return Effect.matchEffect(core.records.aggregate(elsewhere), {
@@ -99,7 +101,7 @@ const aggregateProblem =
     if (refused !== null) return refused
     const parameter = calculation(plan)
     return parameter === null
-      ? filteredProblem(filter)(error)
+      ? refusedRead(error)
       : Effect.fail(invalidParameter(parameter, "The database cannot calculate with values of this size."))
   }
 
@@ -120,13 +122,18 @@ const aggregate = (
   core: Core,
   call: Call,
   resource: string,
-  plan: (core: Core, call: Call, access: Access, clock: Clock) => Checks<Planned>
+  plan: (core: Core, call: Call, access: Access, clock: Clock) => Checks<Planned>,
+  inBody = false
 ): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
       Result.flatMap(
         during(fiber, "aggregate.access", () => permitted(call, resource, "read")),
-        (access) => during(fiber, "aggregate.plan", () => Result.gen(() => plan(core, call, access, clockOf(fiber))))
+        (access) =>
+          Result.flatMap(
+            inBody ? Result.succeed(call) : withArguments(call, access),
+            (own) => during(fiber, "aggregate.plan", () => Result.gen(() => plan(core, own, access, clockOf(fiber))))
+          )
       ),
     ({ access, filter, key, plan, write }, fiber) =>
       Effect.flatMapEager(guardPlan(core, access, key, plan, filter), (warning) => {
@@ -146,6 +153,7 @@ const aggregate = (
 
 const keyOf = (
   core: Core,
+  { args }: Call,
   access: Access,
   filter: FilterTree,
   plan: AggregatePlan,
@@ -159,7 +167,8 @@ const keyOf = (
     relatedName(access, filter, pathsOf(plan)),
     request.filter,
     String(request.showDeleted),
-    ...more
+    ...more,
+    ...argumentsName(args)
   )
 
 const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
@@ -169,7 +178,7 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
   const measure = yield* readMeasure(access.restricted, request.measure)
   const { filter, where } = yield* coveredRows(call, access, request)
   yield* checkCurrencies(access.restricted, "measure", [measure], ways.length === 0 ? [field] : [], filter)
-  const bindings = bindingsAt(clock, call.caller)
+  const bindings = bindingsOf(clock, call)
   const plan = {
     of: "facets",
     model: access.model,
@@ -184,7 +193,7 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, access, filter, plan, request, request.field, request.measure),
+    key: keyOf(core, call, access, filter, plan, request, request.field, request.measure),
     write: (rows) => Result.succeed(facetsJson(field, rows, measure, request.field))
   }
 }
@@ -193,13 +202,13 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
   const request = yield* histogramRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, histogrammable)
   const { filter, where } = yield* coveredRows(call, access, request)
-  const bindings = bindingsAt(clock, call.caller)
+  const bindings = bindingsOf(clock, call)
   const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
   return {
     access,
     plan,
     filter,
-    key: keyOf(core, access, filter, plan, request, field.name),
+    key: keyOf(core, call, access, filter, plan, request, field.name),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -213,7 +222,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   const measure = yield* readMeasure(access.restricted, request.measure)
   const timeZone = yield* checkTimeZone(request.timeZone)
   const { filter, where } = yield* coveredRows(call, access, request)
-  const bindings = bindingsAt(clock, call.caller)
+  const bindings = bindingsOf(clock, call)
   const range = yield* seriesRange(request, field, timeZone, Number(bindings.now / 1000n))
   const { granularity } = request
   const plan = {
@@ -235,6 +244,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     filter,
     key: keyOf(
       core,
+      call,
       access,
       filter,
       plan,
@@ -257,12 +267,14 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
 
 /** `body` null: the parameters stand in the query. */
 const planGroups = (body: Uint8Array | null) =>
-  function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
-    const inQuery = body === null ? undefined : call.query[0]
+  function*(core: Core, given: Call, access: Access, clock: Clock): Checks<Planned> {
+    const inQuery = body === null ? undefined : given.query[0]
     if (inQuery !== undefined) {
       return yield* Result.fail(invalidParameter(inQuery[0], "With a body, all parameters stand in it."))
     }
-    const request = yield* body === null ? groupsRequest(call.query) : Result.flatMap(readJson(body), groupsBodyRequest)
+    const inBody = body === null ? null : yield* argumentsOfBody(access.model, yield* readJson(body))
+    const call = inBody?.args === undefined ? given : { ...given, args: inBody.args }
+    const request = yield* inBody === null ? groupsRequest(call.query) : groupsBodyRequest(inBody.rest)
     const question = yield* readGroups(call.access, access, request)
     const { filter, where } = yield* coveredRows(call, access, request)
     const keys = question.keys.flatMap(({ field, granularity, ways }) =>
@@ -270,14 +282,14 @@ const planGroups = (body: Uint8Array | null) =>
     )
     yield* checkCurrencies(access.restricted, "measures", question.measures, keys, filter)
     const { groupBy, having, limit, measures, orderBy, timeZone } = request
-    const bindings = bindingsAt(clock, call.caller)
+    const bindings = bindingsOf(clock, call)
     const plan = { of: "groups", model: access.model, question, where, limit: limit + 1, bindings } as const
     const asked = JSON.stringify([groupBy, measures, having, orderBy, timeZone])
     return {
       access,
       plan,
       filter,
-      key: keyOf(core, access, filter, plan, request, asked),
+      key: keyOf(core, call, access, filter, plan, request, asked),
       write: (rows) => Result.succeed(groupsJson(question, rows, limit))
     }
   }
@@ -300,4 +312,4 @@ export const groups = (
   call: Call,
   resource: string,
   body: Uint8Array | null
-): Effect.Effect<Reply, Problem> => aggregate(core, call, resource, planGroups(body))
+): Effect.Effect<Reply, Problem> => aggregate(core, call, resource, planGroups(body), body !== null)

@@ -116,7 +116,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
   const filter = inner === null
     ? always
     : yield* Result.mapError(checkFilter(call.access, target, filterText), inExpand(inner))
-  const order = yield* Result.mapError(checkOrder(restricted, orderText), inExpand(asked.order_by ?? null))
+  const order = yield* Result.mapError(checkOrder(null, target, orderText), inExpand(asked.order_by ?? null))
   const below = yield* planSteps(core, call, target, step.below)
   const how: Way["how"] = asked.count !== undefined
     ? { of: "count" }

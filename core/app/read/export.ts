@@ -21,10 +21,10 @@ import type { Cell, Row } from "../../domain/value/kind.ts"
 import { RecordsError } from "../../ports/records.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
-import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import { bindingsOf, permitted, pipeline, withArguments } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { allWarnings, guardPlan } from "../ground/guard.ts"
-import { filteredProblem } from "../ground/refusal.ts"
+import { readProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import type { Expansion, Way } from "./expand-plan.ts"
 import { expandRows, turnChars } from "./expand.ts"
@@ -49,15 +49,17 @@ export interface Exporting {
 
 /** A checked export. */
 interface Plan extends Checked {
+  readonly call: Call
   readonly request: ExportRequest
 }
 
-const planExport = function*(core: Core, call: Call, resource: string): Checks<Plan> {
-  const access = yield* permitted(call, resource, "read")
+const planExport = function*(core: Core, given: Call, resource: string): Checks<Plan> {
+  const access = yield* permitted(given, resource, "read")
+  const call = yield* withArguments(given, access)
   const request = yield* exportRequest(call.query)
   const checked = yield* checkList(core, call, access, request.list, false)
   yield* checkWays(checked.expansion, "")
-  return { ...checked, request }
+  return { ...checked, call, request }
 }
 
 /** A column has one value: its path leads to one record. */
@@ -207,14 +209,14 @@ export const makeExporting = (core: Core): Exporting => {
     )
 
   const answer = Effect.fnUntraced(
-    function*(call: Call, plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
-      const { access, expansion, filter, key, request, shape } = plan
+    function*(plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
+      const { access, call, expansion, filter, key, request, shape } = plan
       const began = yield* Clock.currentTimeMillis
       // One instant for the whole export, so that `now()` in a filter means the same for each page.
-      const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsAt(clockOf(fiber), call.caller)))
+      const bindings = yield* Effect.withFiber((fiber) => Effect.succeed(bindingsOf(clockOf(fiber), call)))
       const first: PagePlan = { shape: shape.page, bindings }
       const warning = yield* guardPlan(core, access, key, first, filter, true)
-      const refused = filteredProblem(filter)
+      const refused = readProblem(access.model, filter)
       const read = Effect.fnUntraced(function*(
         from: PagePlan,
         rowsOf: Effect.Effect<readonly Row[], RecordsError | Problem>
@@ -327,7 +329,7 @@ export const makeExporting = (core: Core): Exporting => {
             )
           }
           return Effect.onExit(
-            answer(call, plan, leave),
+            answer(plan, leave),
             (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(leave)
           )
         }

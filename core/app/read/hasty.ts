@@ -5,16 +5,16 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
-import { type FilterTree, relatedOf } from "../../domain/filter/tree.ts"
-import { quotedName, tableName } from "../../domain/model/table.ts"
+import { type FilterTree, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { hastyMs, mayFindAll, wholeMs } from "../../domain/read/guard.ts"
 import type { PagePlan } from "../../domain/read/plan.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import { RecordsError, type RecordsService } from "../../ports/records.ts"
+import { createSql, firstMissing, pathIndexes, type TableIndex } from "../ground/advice.ts"
 import type { Guarding, Way } from "../ground/guard.ts"
-import { filteredProblem, recordsProblem } from "../ground/refusal.ts"
+import { filteredProblem } from "../ground/refusal.ts"
 
 /** What reading such pages needs of `Core`. */
 export interface Hurrying extends Guarding {
@@ -38,7 +38,7 @@ export const judgedPage = (
   const whole: PagePlan = { ...plan, whole: true, within: wholeMs }
   const take = (way: Way): Effect.Effect<readonly Row[], RecordsError | Problem> =>
     way === "walk"
-      ? core.records.page({ ...plan, within: hastyMs })
+      ? core.records.page({ ...plan, within: walkMs(plan) })
       // What has worked before is not judged again.
       : way === judgement.way
       ? core.records.page(whole)
@@ -53,8 +53,15 @@ export const judgedPage = (
       const now = core.judgements.get(key)
       if (now !== undefined) core.judgements.set(key, { ...now, way: other })
     }))
-  return ifCut(take(judgement.way), ifCut(second, refused(core, access, filter)))
+  return ifCut(take(judgement.way), ifCut(second, refused(core, access, plan, filter)))
 }
+
+/**
+ * The time of a walk. A later page in an order through relations comes to where the records without a value begin, and has to find out how few there are;
+ * one at a row number has rows of two tables to skip.
+ */
+const walkMs = ({ after, before, offset = 0, shape }: PagePlan): number =>
+  pathOf(shape.order) === null || ((after ?? before ?? []).length === 0 && offset === 0) ? hastyMs : wholeMs
 
 /** A later page of an answer whose first page was judged and that has begun: it goes the way that worked, and has the time of every read. */
 export const laterPage = (core: Hurrying, key: string, plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> =>
@@ -70,32 +77,29 @@ const ifCut = <A>(
     (error) => error instanceof RecordsError && error.reason._tag === "Timeout" ? instead : Effect.fail(error)
   )
 
-/** The refusal. An index on the far side of a relation is suggested where there is none. */
-const refused = (core: Hurrying, { caller }: Access, filter: FilterTree): Effect.Effect<never, Problem> => {
+/** The refusal. An index that a relation needs is suggested where there is none. */
+const refused = (core: Hurrying, access: Access, plan: PagePlan, filter: FilterTree): Effect.Effect<never, Problem> => {
   const detail = "The query would look at too many related records."
-  const ways = relatedOf(filter).map(({ way }) => way).filter(({ relation }) => relation.many)
-  const missing = Effect.filter(ways, ({ model, to }) =>
-    Effect.map(
-      Effect.catch(
-        core.records.indexed({ model, columns: [to], method: "btree", partial: false }),
-        recordsProblem
-      ),
-      (there) => !there
-    ))
-  return Effect.flatMap(missing, ([way]) => {
-    const { scanGuard } = core.options
-    const suggestion = way === undefined ? null : indexOf(way.model, [
-      way.to,
-      ...way.model.tenant !== null && caller.roles.includes("admin") ? [way.model.tenant] : []
-    ])
-    const hint = suggestion ??
-      `Narrow the filter by fields of the record itself, or raise options.scanGuard.seqScanRows, which is ${scanGuard.seqScanRows}.`
+  const path = pathOf(plan.shape.order)
+  const all = access.caller.roles.includes("admin")
+  const indexes = [
+    ...path === null ? [] : pathIndexes(access, path),
+    ...relatedOf(filter).filter(({ way }) => way.relation.many).map(({ way: { model, to } }): TableIndex => ({
+      sql: createSql(model, [to, ...model.tenant !== null && all ? [model.tenant] : []]),
+      asked: [{ model, columns: [to], method: "btree", partial: false }]
+    }))
+  ]
+  return Effect.flatMap(firstMissing(core, indexes), (index) => {
+    const { seqScanRows } = core.options.scanGuard
+    const narrower = path !== null && (plan.offset ?? 0) > 0
+      ? "A jump in this order skips rows of both tables: go page by page, or narrow the filter"
+      : path === null
+      ? "Narrow the filter by fields of the record itself"
+      : "Order by fields of the record itself, narrow the filter"
+    const hint = index?.sql ?? `${narrower}, or raise options.scanGuard.seqScanRows, which is ${seqScanRows}.`
     return Effect.fail(problem("expensive-query", detail, {
       errors: [{ code: "related-records", message: detail, hint }],
-      ...(suggestion === null ? {} : { suggestion })
+      ...(index === null ? {} : { suggestion: index.sql })
     }))
   })
 }
-
-const indexOf = (model: Parameters<typeof tableName>[0], columns: ReadonlyArray<{ readonly column: string }>): string =>
-  `create index on ${tableName(model)} (${columns.map(({ column }) => quotedName(column)).join(", ")})`

@@ -8,9 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import { rolesKey } from "../../domain/access/caller.ts"
+import { always } from "../../domain/filter/tree.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
+import { pathsIn } from "../../domain/filter/tree.ts"
 import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { argumentsName, argumentsOfBody } from "../../domain/read/arguments.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { isPath } from "../../domain/read/expand.ts"
 import { hastyMs, isExpensiveRelated } from "../../domain/read/guard.ts"
@@ -25,11 +28,12 @@ import { getRequest, listRequest, searchRequest, seekRequest } from "../../domai
 import type { GetRequest, ListRequest } from "../../domain/read/request.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
+import type { Refreshed } from "../../ports/records.ts"
 import { RecordsError } from "../../ports/records.ts"
 import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { bindingsAt, permitted, readPipeline } from "../ground/core.ts"
+import { bindingsOf, permitted, readPipeline, withArguments } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import {
   counting,
@@ -42,7 +46,7 @@ import {
 } from "../ground/estimate.ts"
 import { allWarnings, guardPlan, queryKey, relatedName } from "../ground/guard.ts"
 import type { Warning } from "../ground/guard.ts"
-import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
+import { answerTooLarge, readProblem, recordsProblem } from "../ground/refusal.ts"
 import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { checkExpand, expandFields } from "./expand-plan.ts"
@@ -55,29 +59,38 @@ import { planSeek } from "./seek.ts"
 
 /** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  answerList(core, call, resource, () => listRequest(call.query))
+  answerList(core, call, resource, (access) =>
+    Result.flatMap(
+      withArguments(call, access),
+      (own) => Result.map(listRequest(own.query), (request) => ({ call: own, request }))
+    ))
 
 /** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
 export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  answerList(core, call, resource, () =>
+  answerList(core, call, resource, (access) =>
     call.query.length > 0
       ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
-      : Result.flatMap(readJson(body), searchRequest))
+      : Result.flatMap(readJson(body), (json) =>
+        Result.flatMap(argumentsOfBody(access.model, json), ({ args, rest }) =>
+          Result.map(searchRequest(rest), (request) => ({
+            call: args === undefined ? call : { ...call, args },
+            request
+          })))))
 
 /** A list, stage by stage. Access comes first: whoever may not read is told nothing about the parameters. */
 const answerList = (
   core: Core,
   call: Call,
   resource: string,
-  parse: () => Result.Result<ListRequest, Problem>
+  parse: (access: Access) => Result.Result<{ readonly call: Call; readonly request: ListRequest }, Problem>
 ): Effect.Effect<Reply, Problem> =>
   readPipeline(
     (fiber) =>
       Result.flatMap(during(fiber, "list.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
-          during(fiber, "list.parse", parse),
-          (request) =>
-            during(fiber, "list.plan", () => Result.gen(() => planList(core, call, clockOf(fiber), access, request)))
+          during(fiber, "list.parse", () => parse(access)),
+          ({ call: own, request }) =>
+            during(fiber, "list.plan", () => Result.gen(() => planList(core, own, clockOf(fiber), access, request)))
         )),
     (plan, fiber) =>
       Effect.flatMap(guardList(core, plan), (warning) =>
@@ -111,7 +124,7 @@ export const checkList = function*(
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
   const filter = yield* checkFilter(call.access, access, request.filter)
-  const order = yield* checkOrder(access.restricted, request.orderBy)
+  const order = yield* checkOrder(call.access, access, request.orderBy)
   const own = ownNames(request.fields)
   const fields = yield* checkFields(access.restricted, own)
   const expansion = yield* checkExpand(core, call, access, request.expand)
@@ -132,10 +145,11 @@ export const checkList = function*(
     key: queryKey(
       core,
       access,
-      relatedName(access, filter),
+      relatedName(access, filter, pathsIn(order)),
       request.filter,
       request.orderBy,
-      String(request.showDeleted)
+      String(request.showDeleted),
+      ...argumentsName(call.args)
     ),
     expansion,
     filter
@@ -144,6 +158,7 @@ export const checkList = function*(
 
 /** A checked list request, with the page that it asks for and the count that goes with it. */
 interface ListPlan extends Checked {
+  readonly call: Call
   readonly request: ListRequest
   /** The context that the page tokens of this request are sealed to. */
   readonly context: string
@@ -164,12 +179,13 @@ const planList = function*(
 ): Checks<ListPlan> {
   const checked = yield* checkList(core, call, access, request)
   const { shape } = checked
-  const context = pageContext(call.caller, access.model.name, request, shape.order)
+  const context = pageContext(call.caller, access.model.name, request, shape.order, call.args)
   const position = yield* openPosition(core, context, request.pageToken, shape)
-  const bindings = bindingsAt(clock, call.caller)
+  const bindings = bindingsOf(clock, call)
   const first: PagePlan = { shape: shape.page, bindings }
   return {
     ...checked,
+    call,
     request,
     context,
     position,
@@ -199,8 +215,7 @@ const openPosition = (
 }
 
 /** The cells a row has for the keys of the order: the position of a token. */
-export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
-  shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
+export const positionCells = (shape: ListShape, row: Row): readonly Cell[] => shape.cells.map((at) => row[at] ?? null)
 
 /** Judges the first page of the query, whichever is asked for, and the exact count. */
 const guardList = (
@@ -219,7 +234,7 @@ const guardList = (
 
 /** Reads the page, and counts what is not known. */
 const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<Found, Problem> => {
-  const { count, filter, key, position, request, roles } = plan
+  const { access, count, filter, key, position, request, roles } = plan
   const known = position?.estimate?.roles === roles
     ? position.estimate.size
     : request.exactCount
@@ -228,23 +243,26 @@ const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<Fo
   // When the planner expects few rows, they are counted while the page is read.
   const few = position === null && known === null && !isHurried(core, key) &&
     (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
-  const refused = filteredProblem(filter)
+  const refused = readProblem(access.model, filter)
   const otherwise = (error: RecordsError | Problem): Effect.Effect<never, Problem> =>
     error instanceof RecordsError ? refused(error) : Effect.fail(error)
-  return Effect.catch(
+  const found = Effect.catch(
     few ? readCounted(core, plan) : readPage(core, plan, known),
     (error): Effect.Effect<Found, Problem> =>
       error instanceof RecordsError && error.reason._tag === "TooLarge"
         ? Effect.catch(readWithin(core, plan, known), otherwise)
         : otherwise(error)
   )
+  if (access.model.materialized === undefined) return found
+  const refreshed = Effect.catch(core.records.refreshed(access.model), recordsProblem)
+  return Effect.flatMap(found, (page) => Effect.map(refreshed, (state) => ({ ...page, refreshed: state })))
 }
 
 /** The page that was found, with its tokens and numbers. */
 const pageOf = (
   core: Core,
   { context, expansion, position, request, roles, shape }: ListPlan,
-  { cut = false, estimated, rows, total }: Found,
+  { cut = false, estimated, refreshed, rows, total }: Found,
   warning: Warning
 ): Page => {
   const backward = position?.direction === "before"
@@ -278,7 +296,10 @@ const pageOf = (
     return `"next_page_token":"${next}"` +
       (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
       `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
-      (total === null ? "" : `,"total_size":${size}`)
+      (total === null ? "" : `,"total_size":${size}`) +
+      (refreshed === undefined
+        ? ""
+        : `,"refreshed_at":${JSON.stringify(refreshed.at)},"refresh_failed_at":${JSON.stringify(refreshed.failedAt)}`)
   }
   return { expansion, rows: page, backward, shape, tail, warning }
 }
@@ -303,6 +324,8 @@ interface Found {
   readonly estimated: number
   /** Whether the page ends before its last row, as it would be too large. */
   readonly cut?: boolean
+  /** Materialized views: their age. */
+  readonly refreshed?: Refreshed
 }
 
 type Read = Effect.Effect<Found, RecordsError | Problem>
@@ -380,28 +403,28 @@ export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Re
     (fiber) =>
       Result.flatMap(during(fiber, "seek.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
-          during(fiber, "seek.parse", () => seekRequest(call.query)),
-          (request) =>
-            Result.map(
-              during(fiber, "seek.plan", () => Result.gen(() => checkList(core, call, access, request))),
-              (checked) => ({ ...checked, request })
-            )
+          during(fiber, "seek.parse", () => withArguments(call, access)),
+          (own) =>
+            Result.flatMap(seekRequest(own.query), (request) =>
+              Result.map(
+                during(fiber, "seek.plan", () => Result.gen(() => checkList(core, own, access, request))),
+                (checked) => ({ ...checked, call: own, request })
+              ))
         )),
-    (plan, fiber) => answerSeek(fiber, core, call, plan)
+    (plan, fiber) => answerSeek(fiber, core, plan)
   )
 
 const answerSeek = Effect.fnUntraced(
   function*(
     fiber: RequestFiber,
     core: Core,
-    call: Call,
-    { access, expansion, filter, key, request, shape }: Checked & { readonly request: ListRequest }
+    { access, call, expansion, filter, key, request, shape }: Checked & Pick<ListPlan, "call" | "request">
   ): Effect.fn.Return<Reply, Problem> {
-    const bindings = bindingsAt(clockOf(fiber), call.caller)
+    const bindings = bindingsOf(clockOf(fiber), call)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter, true)
-    const refused = filteredProblem(filter)
+    const refused = readProblem(access.model, filter)
     const read = (plan: PagePlan) =>
       phase(
         fiber,
@@ -429,7 +452,7 @@ const answerSeek = Effect.fnUntraced(
       backward = true
       atEnd = true
     }
-    const context = pageContext(call.caller, access.model.name, request, shape.order)
+    const context = pageContext(call.caller, access.model.name, request, shape.order, call.args)
     const token = (direction: "after" | "before", row: Row | undefined): string =>
       row === undefined
         ? ""
@@ -448,6 +471,7 @@ const answerSeek = Effect.fnUntraced(
 
 /** What a get reads. */
 interface GetPlan {
+  readonly call: Call
   readonly key: readonly string[]
   readonly shape: ListShape
   readonly expansion: Expansion
@@ -455,18 +479,23 @@ interface GetPlan {
 
 interface GetTarget {
   readonly access: Access
+  readonly call: Call
   readonly request: GetRequest
   readonly key: readonly string[]
 }
 
-const parseGet = (call: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
-  Result.flatMap(getRequest(call.query), (request) =>
-    Result.flatMap(
-      checkShowDeleted(access.model, request.showDeleted),
-      () => Result.map(readKey(access.model, segment), (key) => ({ access, request, key }))
-    ))
+const parseGet = (given: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
+  Result.flatMap(
+    withArguments(given, access),
+    (call) =>
+      Result.flatMap(getRequest(call.query), (request) =>
+        Result.flatMap(
+          checkShowDeleted(access.model, request.showDeleted),
+          () => Result.map(readKey(access.model, segment), (key) => ({ access, call, request, key }))
+        ))
+  )
 
-const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> => {
+const planGet = (core: Core, { access, call, key, request }: GetTarget): Result.Result<GetPlan, Problem> => {
   const own = ownNames(request.fields)
   return Result.flatMap(
     checkFields(access.restricted, own),
@@ -483,7 +512,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
           limit: 1,
           more: expandFields(expansion)
         }, core.items)
-        return { key, shape, expansion }
+        return { call, key, shape, expansion }
       })
   )
 }
@@ -495,11 +524,14 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
       Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
           during(fiber, "get.parse", () => parseGet(call, access, segment)),
-          (target) => during(fiber, "get.plan", () => planGet(core, call, target))
+          (target) => during(fiber, "get.plan", () => planGet(core, target))
         )),
-    ({ expansion, key, shape }, fiber) => {
-      const bindings = bindingsAt(clockOf(fiber), call.caller, key)
-      const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+    ({ call: own, expansion, key, shape }, fiber) => {
+      const bindings = bindingsOf(clockOf(fiber), own, key)
+      const page = Effect.catch(
+        core.records.page({ shape: shape.page, bindings }),
+        readProblem(shape.page.model, always)
+      )
       return Effect.flatMap(
         phase(fiber, "get.execute", page),
         (rows) => presentOne(core, call, shape, expansion, rows, bindings)

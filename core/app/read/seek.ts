@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../../domain/bounded.ts"
+import { pathOf } from "../../domain/filter/tree.ts"
 import type { PagePlan } from "../../domain/read/plan.ts"
 import type { PlanEstimate, RecordsError } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
@@ -34,6 +35,8 @@ export const planSeek = (
   offset: number
 ): Effect.Effect<PagePlan, RecordsError> => {
   const forward: PagePlan = offset === 0 ? first : { ...first, offset }
+  // Walks of two tables have no nearer end.
+  if (pathOf(first.shape.order) !== null) return Effect.succeed(forward)
   const rows = core.judgements.get(key)?.rows ?? 0
   if (offset < near || offset < rows / 2 || offset >= rows) return Effect.succeed(forward)
   const { bindings, shape } = first

@@ -7,7 +7,7 @@ import { invalidParameter, type Problem } from "../../domain/problem.ts"
 import { listRequest } from "../../domain/read/request.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
+import { bindingsAt, permitted, pipeline, withArguments } from "../ground/core.ts"
 import type { Core } from "../ground/core.ts"
 import { countRows, recallRows } from "../ground/estimate.ts"
 import { guardPlan } from "../ground/guard.ts"
@@ -37,9 +37,10 @@ const readNames = ({ query }: Call): Result.Result<readonly string[], Problem> =
 const sizeOfList = (
   core: Core,
   fiber: RequestFiber,
-  { access, key, shape }: Checked,
-  bindings: Bindings
+  { access, args, key, shape }: Checked & Pick<Call, "args">,
+  at: Bindings
 ): Effect.Effect<readonly [size: number, accuracy: string], Problem> => {
+  const bindings = args === undefined ? at : { ...at, args }
   const count = { model: access.model, where: shape.page.where, bindings }
   const known = recallRows(core, clockOf(fiber), count, key)
   if (known !== null) return Effect.succeed(sizeOf(known, 0))
@@ -60,8 +61,12 @@ export const sizes = (core: Core, call: Call): Effect.Effect<Reply, Problem> =>
       Result.map(readNames(call), (names) =>
         names.flatMap((name) => {
           const checked = Result.flatMap(permitted(call, name, "read"), (access) =>
-            Result.flatMap(listRequest([]), (request) =>
-              Result.gen(() => checkList(core, call, access, request))))
+            Result.flatMap(withArguments({ ...call, query: [] }, access), (own) =>
+              Result.flatMap(listRequest([]), (request) =>
+                Result.map(
+                  Result.gen(() => checkList(core, own, access, request)),
+                  (list) => own.args === undefined ? list : { ...list, args: own.args }
+                ))))
           return Result.isSuccess(checked) ? [[name, checked.success] as const] : []
         })),
     (lists, fiber) => {
@@ -69,8 +74,7 @@ export const sizes = (core: Core, call: Call): Effect.Effect<Reply, Problem> =>
       const counted = Effect.forEach(
         lists,
         ([name, checked]) =>
-          Effect.map(Effect.result(sizeOfList(core, fiber, checked, bindings)), (size) =>
-            [name, size] as const),
+          Effect.map(Effect.result(sizeOfList(core, fiber, checked, bindings)), (size) => [name, size] as const),
         { concurrency: atOnce }
       )
       return Effect.flatMap(counted, (found) => {

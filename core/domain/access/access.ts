@@ -31,6 +31,8 @@ export interface RestrictedModel {
   readonly byName: ReadonlyMap<string, Field>
   /** Names and aliases that `filter` and `order_by` know. The field itself says whether they take it. Empty where read is denied. */
   readonly names: ReadonlyMap<string, Field>
+  /** Search vectors that the caller may ask, by name. */
+  readonly vectors: ReadonlyMap<string, Field>
   /** Readable searched fields. */
   readonly searched: readonly Field[]
   /** Names of readable fields the caller may write in a create and in an update (never read-only, tenant or hidden ones). */
@@ -44,6 +46,8 @@ export interface Access {
   readonly model: Model
   readonly restricted: RestrictedModel
   readonly decisions: { readonly [operation in Operation]: Decision }
+  /** Whether the caller may refresh the materialized view behind it. Absent where it is none. */
+  readonly mayRefresh?: boolean
   /** True when a create is limited to the caller's own rows. The owner field is then set to the caller, unless the body gives it. */
   readonly createOwn: boolean
   /**

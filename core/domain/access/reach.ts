@@ -83,6 +83,7 @@ const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonl
   return {
     names: restricted.names,
     searched: restricted.searched,
+    vectors: restricted.vectors,
     caller: false,
     relations: { names: () => [...model.relations.keys()].filter((name) => step(name) !== null), step }
   }

@@ -321,7 +321,7 @@ const answerAt = <Answer>(
 ): Answer => answers[questions.findIndex((question) => question.place === place)]!
 
 /** A rule that is no function. */
-const decideRule = (rule: CompiledRule, caller: Caller): Decision => {
+const decideRule = (rule: CompiledRule | null, caller: Caller): Decision => {
   switch (rule?.of) {
     case "constant":
       return rule.allow === true ? allow : deny
@@ -462,6 +462,12 @@ const resolveAnswered = (
     marks.push(mark)
   }
 
+  for (const { name } of model.vectors ?? []) {
+    const fieldRules = rules.fields.get(name)
+    const shown = fieldRules === undefined || fieldAnswer(fieldRules.read, `read ${name}`) === true
+    marks.push(shown && readable && (fieldsOf.read === null || fieldsOf.read.has(name)) ? readableBit : 0)
+  }
+
   const tenantMissing = model.tenant !== null && caller.tenant === null
   const readRows = read.of === "allow" ? always : read.of === "filter" ? read.tree : never
   const rows = tenantMissing || readRows === never
@@ -475,6 +481,9 @@ const resolveAnswered = (
     model,
     restricted: restrictModel(model, marks, readable),
     decisions: { read, create, update, delete: remove },
+    ...(model.materialized === undefined
+      ? {}
+      : { mayRefresh: readable && decideRule(rules.refresh ?? null, caller).of === "allow" }),
     createOwn: model.owner !== null && create.of === "filter" && isOwnRows(create.tree, model.owner),
     rows,
     tenantMissing,

@@ -33,9 +33,16 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
     if ((mark & creatableBit) !== 0) creatable.add(field.name)
     if ((mark & updatableBit) !== 0) updatable.add(field.name)
   }
+  if (searchable) {
+    for (const member of model.members ?? []) {
+      if (byName.get(member.member!.of.name) === member.member!.of) names.set(member.name, member)
+    }
+  }
+  const vectors = (model.vectors ?? []).filter((_, i) => ((marks[model.fields.length + i] ?? 0) & readableBit) !== 0)
   return {
     model,
     id,
+    vectors: new Map(searchable ? vectors.map((vector) => [vector.name, vector]) : []),
     fields,
     byName,
     names,

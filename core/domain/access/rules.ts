@@ -56,6 +56,8 @@ export interface CompiledRules {
   readonly create: CompiledRule | null
   readonly update: CompiledRule | null
   readonly delete: CompiledRule | null
+  /** Of a materialized view: a yes, a no or roles. Absent: nobody. */
+  readonly refresh?: CompiledRule | null
   readonly fields: ReadonlyMap<string, CompiledFieldRules>
   /** Checks a filter text that a rule function answered, against the full model. Null when it does not check, which denies. */
   readonly check: (text: string) => FilterTree | null

@@ -5,6 +5,7 @@
 
 import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, shown } from "../declare/refusal.ts"
+import { needsArguments } from "../model/database-function.ts"
 import { chartFields } from "../model/view.ts"
 import type { Block, Period } from "../model/view.ts"
 import { histogrammable, timed } from "../read/aggregate.ts"
@@ -91,6 +92,9 @@ const readSourced = (
     return null
   }
   const reader = new ViewReader(scope, place)
+  if (needsArguments(scope.model)) {
+    reader.say("It shows the rows of a function that needs arguments.", "Give its arguments defaults, or show a table.")
+  }
   const { label } = raw
   if (!isLabel(label)) reader.say(`label is ${shown(label)}.`, "Give it a text that people read.")
   const filter = raw["filter"] === undefined ? null : reader.filter(raw["filter"], "filter")

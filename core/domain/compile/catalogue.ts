@@ -22,20 +22,30 @@ export interface ColumnFacts {
   readonly generated: boolean
   /** Generated when it is read (PostgreSQL 18): no index holds it. */
   readonly virtual: boolean
+  /** The configuration of text search that makes the words of a generated `tsvector`, where its expression names one. */
+  readonly config?: string | null
   /** Characters of char(n) and varchar(n), or null. */
   readonly maxLength: number | null
-  /** Of numeric(p,s), or null. */
+  /** Of numeric(p,s), or null. `scale` also of money: what lc_monetary says. */
   readonly precision: number | null
   readonly scale: number | null
   /** Fraction digits of timestamp(p), or null. */
   readonly fraction: number | null
   /** Labels of an enum type in their order, or null. */
   readonly values: readonly string[] | null
+  /** Of arrays: their elements. */
+  readonly element?: ElementFacts | null
   /** A collation other than the database's, or null. */
   readonly collation: string | null
   readonly comment: string | null
   readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean }
 }
+
+/** What the elements of a column of arrays are, as of a column of theirs. */
+export type ElementFacts = Pick<
+  ColumnFacts,
+  "base" | "domain" | "maxLength" | "precision" | "scale" | "fraction" | "values"
+>
 
 /** What an index is. */
 export interface IndexFacts {
@@ -79,7 +89,8 @@ export interface TriggerFacts {
 export interface TableFacts {
   readonly schema: string
   readonly name: string
-  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
+  /** `function`: what a function of the database gives, as columns. */
+  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign" | "function"
   /** The planner's estimate; null when the table was never analyzed. */
   readonly rows: number | null
   readonly columns: readonly ColumnFacts[]
@@ -110,6 +121,32 @@ export interface TableFacts {
   readonly comment: string | null
 }
 
+/** What a function of the database is. Its types are described as those of columns are. */
+export interface FunctionFacts {
+  readonly schema: string
+  readonly name: string
+  readonly kind: "function" | "procedure" | "aggregate" | "window"
+  readonly volatility: "immutable" | "stable" | "volatile"
+  /** Whether it gives any number of rows. */
+  readonly set: boolean
+  /** Whether it runs with the rights of its owner. */
+  readonly definer: boolean
+  /** Whether it sets its own search path. */
+  readonly fixesPath: boolean
+  readonly language: string
+  /** Whether the database role may call it. */
+  readonly executable: boolean
+  /** Parameters that a call gives, in order. An unnamed one has an empty name. */
+  readonly parameters: ReadonlyArray<ColumnFacts & { readonly schema: string; readonly optional: boolean }>
+  /** The table whose rows it gives, or null. */
+  readonly rowType: { readonly schema: string; readonly table: string } | null
+  /** Columns of its rows; empty where they have no names. */
+  readonly columns: readonly ColumnFacts[]
+  /** As `create function` takes them: `integer, since date`. */
+  readonly signature: string
+  readonly comment: string | null
+}
+
 /** What the server and the database are. */
 export interface ServerFacts {
   /** `server_version_num`: 180004. */
@@ -123,4 +160,6 @@ export interface ServerFacts {
   readonly extensions: { readonly [name: string]: string }
   /** A standby, or set to be read-only. */
   readonly readOnly: boolean
+  /** Names of configurations of text search. Absent in facts that were not asked for them. */
+  readonly textSearch?: readonly string[]
 }

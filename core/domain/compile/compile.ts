@@ -112,6 +112,10 @@ const settleTasks = (
   return { ownerRoles: roles, maxImportBytes }
 }
 
+/** Whether any resource is over a materialized view that jobs refresh. */
+export const hasRefreshes = ({ models }: Pick<Compiled, "models">): boolean =>
+  [...models.values()].some(({ materialized }) => materialized !== undefined)
+
 /** Whether a service needs the queue: it has jobs or tasks of its own, mails about accounts, or events that somebody may subscribe to. */
 export const needsQueue = (
   compiled:
@@ -120,6 +124,7 @@ export const needsQueue = (
 ): boolean =>
   (compiled.tasks ?? null) !== null || compiled.jobs.size > 0 || accountMailsOf(compiled.auth?.mail) !== null ||
   compiled.webhooks !== null ||
+  hasRefreshes(compiled) ||
   (compiled.subscriptions.length > 0 && hasEvents(compiled))
 
 const configNames = [

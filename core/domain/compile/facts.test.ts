@@ -7,7 +7,7 @@ import { type AnyField, f } from "../declare/field.ts"
 import { defineResource, type Resource } from "../declare/resource.ts"
 import type { Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
-import type { ColumnFacts, IndexFacts, TableFacts } from "./catalogue.ts"
+import type { ColumnFacts, ElementFacts, IndexFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
 import { valuesInCheck } from "./constraint.ts"
 import { checkFacts, createTableSql, declarationOf } from "./facts.ts"
@@ -51,18 +51,100 @@ const things = (fields: { readonly [name: string]: AnyField }, more: object = {}
 const about = (field: AnyField, fact: ColumnFacts, more: Partial<TableFacts> = {}): readonly string[] =>
   lines(things({ x: field }), tableOf([id, fact], more))
 
+/** A column of arrays. */
+const list = (base: string, more: Partial<ColumnFacts> = {}, element: Partial<ElementFacts> = {}): ColumnFacts => {
+  const { domain, fraction, maxLength, precision, scale, values } = column("x", base)
+  const of = { base, domain, fraction, maxLength, precision, scale, values, ...element }
+  return column("x", `_${base}`, { ...more, element: of })
+}
+
+describe("lists", () => {
+  it.each<readonly [AnyField, readonly string[]]>([
+    [f.array(f.text()), ["text", "varchar", "bpchar", "citext"]],
+    [f.array(f.integer().bits(16)), ["int2"]],
+    [f.array(f.integer()), ["int4"]],
+    [f.array(f.integer().bits(64)), ["int8"]],
+    [f.array(f.decimal()), ["numeric"]],
+    [f.array(f.float()), ["float4", "float8"]],
+    [f.array(f.boolean()), ["bool"]],
+    [f.array(f.timestamp()), ["timestamp", "timestamptz"]],
+    [f.array(f.date()), ["date"]],
+    [f.array(f.uuid()), ["uuid"]],
+    [f.array(f.currency()), ["text", "bpchar"]],
+    [f.array(f.enum(["a"])), ["text", "varchar"]]
+  ])("of %o stand in arrays of that kind", (field, bases) => {
+    for (const base of bases) expect(about(field, list(base))).toEqual([])
+    for (const base of ["inet", "jsonb", "bytea"]) expect(about(field, list(base))).toHaveLength(1)
+    expect(about(field, column("x", bases[0]!))).toHaveLength(1)
+  })
+
+  it("are declared by what their elements are", () => {
+    expect(declarationOf(list("varchar", {}, { maxLength: 40 }))).toBe("f.array(f.text().max(40))")
+    expect(declarationOf(list("numeric", {}, { precision: 12, scale: 2 }))).toBe(
+      "f.array(f.decimal({ precision: 12, scale: 2 }))"
+    )
+    expect(declarationOf(list("mood", {}, { values: ["a"] }))).toBe("f.array(f.enum([\"a\"]))")
+    // A domain over arrays has elements, and so has an array of a domain.
+    expect(declarationOf(list("text", { domain: "words" }))).toBe("f.array(f.text())")
+    expect(declarationOf(list("text", {}, { domain: "word" }))).toBe("f.array(f.text())")
+    for (const base of ["json", "jsonb", "name", "bytea"]) expect(declarationOf(list(base))).toBeNull()
+    const table = createTableSql(
+      things({
+        x: f.array(f.decimal({ precision: 12, scale: 2 })),
+        y: f.array(f.integer().bits(64)).optional()
+      }).get("things")!
+    )
+    expect(table).toContain("x numeric(12,2)[] not null default '{}', y bigint[],")
+  })
+})
+
 describe("lists of files", () => {
   it("stand in arrays of texts, and tables are made with them", () => {
-    expect(about(f.files(), column("x", "_text", { type: "text[]" }))).toEqual([])
+    expect(about(f.files(), list("text", { type: "text[]" }))).toEqual([])
+    expect(about(f.files(), list("varchar"))).toEqual([])
     expect(about(f.files(), column("x", "text"))).toEqual([
-      "x: The column is of type text, and the field is a list of texts. → Write f.text(), or change the column to text[]."
+      "x: The column is of type text, and the field is a list of text values. → Write f.text(), or change the column to text[]."
     ])
     expect(about(f.files(), column("x", "jsonb"))[0]).toContain("change the column to text[]")
-    expect(about(f.text(), column("x", "_text", { type: "text[]" }))[0]).toContain("No kind of field fits text[]")
-    expect(about(f.files(), column("x", "_text", { nullable: true }))[0]).toContain("Add optional()")
+    expect(about(f.text(), list("text", { type: "text[]" }))[0]).toContain("Write f.array(f.text())")
+    expect(about(f.files(), list("text", { nullable: true }))[0]).toContain("Add optional()")
     const models = things({ x: f.files(), y: f.files().optional() })
     expect(createTableSql(models.get("things")!)).toContain("x text[] not null default '{}', y text[],")
     expect(lines(models, tableOf([id])).join("\n")).toContain("add column x text[] not null default '{}';")
+  })
+})
+
+describe("search vectors and paths into JSON", () => {
+  it("a vector is a tsvector column, made with a configuration that there is", () => {
+    const words = column("x", "tsvector", { nullable: true, generated: true })
+    const vector = f.searchVector({ config: "english" })
+    expect(about(vector, words)).toEqual([])
+    expect(about(vector, column("x", "text"))[0]).toContain(
+      "x: The column is of type text, and the field is a search vector."
+    )
+    expect(lines(things({ x: vector }), tableOf([id]))[0]).toContain("x: The table things has no column \"x\".")
+    const known = (textSearch: readonly string[]) =>
+      checkFacts(things({ x: vector }), {
+        server: { ...server, textSearch },
+        tables: new Map([["things", tableOf([id, words])]])
+      }).map(({ fix, message }) => `${message} → ${fix}`)
+    expect(known(["simple", "english"])).toEqual([])
+    expect(known(["simple", "englisch"])).toEqual([
+      "The database has no configuration \"english\" of text search. → Did you mean \"englisch\"?"
+    ])
+  })
+
+  it("paths are declared for the type of the column", () => {
+    const paths = { a: f.text().filterable() }
+    expect(about(f.json({ paths }), column("x", "jsonb"))).toEqual([])
+    expect(about(f.json({ paths, type: "json" }), column("x", "json"))).toEqual([])
+    expect(about(f.json(), column("x", "json"))).toEqual([])
+    expect(about(f.json({ paths }), column("x", "json"))).toEqual([
+      "x: The column is of type json, and the paths of the field are declared for jsonb. → Write f.json({ type: \"json\", paths: … })."
+    ])
+    expect(about(f.json({ paths, type: "json" }), column("x", "jsonb"))).toEqual([
+      "x: The column is of type jsonb, and the paths of the field are declared for json. → Remove type: \"json\"."
+    ])
   })
 })
 
@@ -79,10 +161,18 @@ describe("types", () => {
     [f.float(), ["float8", "float4"]],
     [f.uuid(), ["uuid"]],
     [f.json(), ["json", "jsonb"]],
-    [f.files(), ["_text", "_varchar"]],
     [f.currency(), ["text", "bpchar", "varchar"]],
     [f.country(), ["text", "bpchar"]],
-    [f.enum(["a"]), ["text", "varchar"]]
+    [f.enum(["a"]), ["text", "varchar"]],
+    [f.time(), ["time"]],
+    [f.cidr(), ["cidr"]],
+    [f.macaddr(), ["macaddr"]],
+    [f.range("integer"), ["int4range"]],
+    [f.range("bigint"), ["int8range"]],
+    [f.range("decimal"), ["numrange"]],
+    [f.range("date"), ["daterange"]],
+    [f.range("timestamp"), ["tsrange", "tstzrange"]],
+    [f.native("point"), ["point"]]
   ]
   it.each(fitting)("%o fits", (field, bases) => {
     for (const base of bases) expect(about(field, column("x", base))).toEqual([])
@@ -135,13 +225,53 @@ describe("types", () => {
     ],
     [
       f.text(),
-      column("x", "_int4", { type: "integer[]" }),
-      "x: The column is of type integer[], and the field is a text. → No kind of field fits integer[]: leave the column out, or change it: alter table things alter column x type text using x::text;"
+      list("int4", { type: "integer[]" }),
+      "x: The column is of type integer[], and the field is a text. → Write f.array(f.integer()), or change the column to text."
     ],
     [
       f.text(),
-      column("x", "inet"),
-      "x: The column is of type inet, and the field is a text. → No kind of field fits inet: leave the column out, or change it: alter table things alter column x type text using x::text;"
+      list("json", { type: "json[]" }),
+      "x: The column is of type json[], and the field is a text. → No kind of field fits json[]: leave the column out, or change it: alter table things alter column x type text using x::text;"
+    ],
+    [
+      f.array(f.integer().bits(16)),
+      list("int8", { type: "bigint[]" }),
+      "x: The column is of type bigint[], and the field is a list of integer values. → Write f.array(f.integer().bits(64)), or change the column to smallint[]."
+    ],
+    [
+      f.array(f.enum(["a", "b"])),
+      list("mood", { type: "mood[]" }, { values: ["a"] }),
+      "x: The enum type mood has no \"b\". → Remove the value, or run: alter type mood add value 'b';"
+    ],
+    [
+      f.array(f.text()),
+      list("mood", { type: "mood[]" }, { values: ["a"] }),
+      "x: The column is of the enum type mood[], and the field is a list of text values. → Write f.array(f.enum([\"a\"]))."
+    ],
+    [
+      f.array(f.enum(["a"])),
+      list("mood", { type: "today[]" }, { domain: "today", values: ["a"] }),
+      "x: The column is of type today[] (a domain over mood), and PostgreSQL compares no values of a domain over an enum type. → Leave the column out."
+    ],
+    [
+      f.array(f.decimal({ precision: 12, scale: 4 })),
+      list("numeric", { type: "numeric(12,2)[]" }, { precision: 12, scale: 2 }),
+      "x: The column is of type numeric(12,2)[], which would round values that the field allows. → Write f.array(f.decimal({ precision: 12, scale: 2 }))."
+    ],
+    [
+      f.array(f.currency()),
+      list("bpchar", { type: "character(2)[]" }, { maxLength: 2 }),
+      "x: The column holds at most 2 characters, and values of the field have up to 3. → Run: alter table things alter column x type text[];"
+    ],
+    [
+      f.array(f.text()),
+      list("name", { type: "name[]" }),
+      "x: The column is of type name, which cuts longer texts off, and the field can be written. → Add readOnly(), or run: alter table things alter column x type text[];"
+    ],
+    [
+      f.text(),
+      column("x", "hstore"),
+      "x: The column is of type hstore, and the field is a text. → No kind of field fits hstore: leave the column out, or change it: alter table things alter column x type text using x::text;"
     ],
     [
       f.text(),
@@ -198,7 +328,43 @@ describe("types", () => {
     }
     expect(declarationOf(column("x", "varchar", { maxLength: 20 }))).toBe("f.text().max(20)")
     expect(declarationOf(column("x", "numeric", { precision: 3, scale: 5 }))).toBe("f.decimal()")
-    expect(declarationOf(column("x", "bytea"))).toBeNull()
+    expect(declarationOf(column("x", "hstore"))).toBeNull()
+  })
+})
+
+describe("types that only PostgreSQL has", () => {
+  it.each([
+    ["bytea", "f.bytes()"],
+    ["interval", "f.interval()"],
+    ["inet", "f.inet()"],
+    ["tstzrange", "f.range(\"timestamp\")"],
+    ["point", "f.native(\"point\")"],
+    ["jsonpath", "f.native(\"jsonpath\").readOnly()"],
+    ["money", "f.money()"]
+  ])("%s is declared as %s", (base, declaration) => {
+    expect(declarationOf(column("x", base))).toBe(declaration)
+  })
+
+  it("money has the digits that the database gives it", () => {
+    const yen = column("x", "money", { scale: 0 })
+    expect(declarationOf(yen)).toBe("f.money({ scale: 0 })")
+    expect(about(f.money({ scale: 0 }), yen)).toEqual([])
+    expect(about(f.money(), yen)).toEqual([
+      "x: The database gives amounts of money 0 digits after the point (lc_monetary), and the field 2. → Write f.money({ scale: 0 })."
+    ])
+  })
+
+  it("tables are made with them", () => {
+    const models = things({
+      a: f.bytes(),
+      b: f.range("date"),
+      c: f.native("point"),
+      d: f.interval(),
+      e: f.range("timestamp")
+    })
+    expect(createTableSql(models.get("things")!)).toContain(
+      "a bytea not null, b daterange not null, c point not null, d interval not null, e tstzrange not null"
+    )
   })
 })
 

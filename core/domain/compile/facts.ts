@@ -6,15 +6,27 @@
 
 import { didYouMean, type Refusal } from "../declare/refusal.ts"
 import type { Field, Model, Models } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
-import type { Kind } from "../value/kind.ts"
-import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
+import type { Kind, RangeElement } from "../value/kind.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
+import type { ColumnFacts, FunctionFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
 import { checkedValues } from "./constraint.ts"
+import { checkFunction, functionOf, rowsOf } from "./function-facts.ts"
 
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
+
+/** The range types of PostgreSQL by what they go over, the one to make a column with first. */
+const rangeTypes: { readonly [of in RangeElement]: readonly string[] } = {
+  integer: ["int4range"],
+  bigint: ["int8range"],
+  decimal: ["numrange"],
+  date: ["daterange"],
+  timestamp: ["tstzrange", "tsrange"]
+}
 
 /** The types whose values a kind stands for (integers: by width). */
 const basesOf = (field: Field): readonly string[] => {
@@ -41,7 +53,21 @@ const basesOf = (field: Field): readonly string[] => {
     case "json":
       return ["jsonb", "json"]
     case "list":
-      return ["_text", "_varchar"]
+      // Judged by the type of its elements, see checkList.
+      return []
+    case "bytes":
+      return ["bytea"]
+    case "range":
+      return rangeTypes[field.of]
+    case "native":
+      return [field.type]
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
+      return [field.kind]
   }
 }
 
@@ -65,10 +91,22 @@ const sqlTypeOf = (field: Field): string => {
     case "json":
       return "jsonb"
     case "list":
-      return "text[]"
+      return `${sqlTypeOf(elementField(field))}[]`
+    case "bytes":
+      return "bytea"
+    case "range":
+      return rangeTypes[field.of][0]!
+    case "native":
+      return field.type
     case "boolean":
     case "date":
     case "uuid":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
       return field.kind
   }
 }
@@ -77,8 +115,19 @@ const sqlTypeOf = (field: Field): string => {
 export const enumText = (values: readonly string[]): string =>
   `f.enum([${values.map((value) => JSON.stringify(value)).join(", ")}])`
 
+/** A declaration of a field that shows a type's own text. */
+export const nativeText = (type: string): string => `f.native("${type}")${isWritableNative(type) ? "" : ".readOnly()"}`
+
+/** Declarations of kinds of which arrays have no elements. */
+const neverElement = /^f\.(?:json|interval|inet|bytes|money|range|native)\(/
+
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
+  const element = elementColumn(column)
+  if (element !== null) {
+    const of = declarationOf(element)
+    return of === null || neverElement.test(of) || element.base === "name" ? null : `f.array(${of})`
+  }
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
@@ -95,84 +144,144 @@ export const declarationOf = (column: ColumnFacts): string | null => {
     float8: "f.float()",
     uuid: "f.uuid()",
     json: "f.json()",
-    jsonb: "f.json()"
+    jsonb: "f.json()",
+    time: "f.time()",
+    interval: "f.interval()",
+    inet: "f.inet()",
+    cidr: "f.cidr()",
+    macaddr: "f.macaddr()",
+    bytea: "f.bytes()",
+    money: column.scale === null || column.scale === 2 ? "f.money()" : `f.money({ scale: ${column.scale} })`,
+    ...Object.fromEntries(
+      Object.entries(rangeTypes).flatMap(([of, types]) => types.map((type) => [type, `f.range("${of}")`]))
+    )
   }
   if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
-  return Object.hasOwn(known, column.base) ? known[column.base]! : null
+  return Object.hasOwn(known, column.base)
+    ? known[column.base]!
+    : isNative(column.base)
+    ? nativeText(column.base)
+    : null
 }
 
-const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+/** A column of arrays as one of their elements, or null for another column. */
+export const elementColumn = (column: ColumnFacts): ColumnFacts | null =>
+  column.element === undefined || column.element === null ? null : { ...column, ...column.element, element: null }
+
+const isView = (table: TableFacts): boolean =>
+  table.kind === "view" || table.kind === "materialized view" || table.kind === "function"
 
 const article = (kind: Kind): string =>
-  kind === "list" ? "a list of texts" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+  kind === "list"
+    ? "a list"
+    : kind === "bytes"
+    ? "of bytes"
+    : kind === "native"
+    ? "of another type"
+    : kind === "money"
+    ? "an amount of money"
+    : kind === "cidr"
+    ? "a network"
+    : kind === "integer" || kind === "enum" || kind === "interval" || kind === "inet"
+    ? `an ${kind}`
+    : `a ${kind}`
 
-const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
+/** What a field holds, with its article. */
+const whatOf = (field: Field): string => {
+  if (field.kind === "list") return `a list of ${elementField(field).kind} values`
+  return field.kind === "integer" ? `an integer of ${field.bits} bits` : article(field.kind)
+}
+
+/** `whole`: the field and column of arrays, where those given are their elements. They are judged as a column of their own would be. */
+const checkType = (
+  field: Field,
+  column: ColumnFacts,
+  table: string,
+  say: Say,
+  whole: { readonly field: Field; readonly column: ColumnFacts } = { field, column }
+): void => {
+  const element = elementColumn(column)
+  if (field.kind === "list" && element !== null) {
+    checkType(elementField(field), element, table, say, whole)
+    return
+  }
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
   // A domain over an enum has no operators of its own, and PostgreSQL does not find those of the enum for it.
   if (column.values !== null && column.domain !== null) {
     say(
       `The column is of type ${named}, and PostgreSQL compares no values of a domain over an enum type.`,
-      `Leave the column out, or run: alter table ${table} alter column ${quotedName(column.name)} type ${
-        quotedName(column.base)
-      };`
+      whole.column === column
+        ? `Leave the column out, or run: alter table ${table} alter column ${quotedName(column.name)} type ${
+          quotedName(column.base)
+        };`
+        : "Leave the column out."
     )
     return
   }
   if (column.values !== null) {
     if (field.kind !== "enum") {
       say(
-        `The column is of the enum type ${named}, and the field is ${article(field.kind)}.`,
-        `Write ${declarationOf(column)}.`
+        `The column is of the enum type ${named}, and the field is ${whatOf(whole.field)}.`,
+        `Write ${declarationOf(whole.column)}.`
       )
       return
     }
     const declared = field.values ?? []
     const missing = declared.filter((value) => !column.values!.includes(value))
     const extra = column.values.filter((value) => !declared.includes(value))
+    const enumType = whole.column === column ? column.type : quotedName(column.base)
     if (missing.length > 0) {
       say(
-        `The enum type ${column.type} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
+        `The enum type ${enumType} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
         `Remove the value, or run: ${
-          missing.map((value) => `alter type ${column.type} add value ${textLiteral(value)};`).join(" ")
+          missing.map((value) => `alter type ${enumType} add value ${textLiteral(value)};`).join(" ")
         }`
       )
     }
     if (extra.length > 0) {
       say(
-        `The enum type ${column.type} also has ${
+        `The enum type ${enumType} also has ${
           extra.map((value) => JSON.stringify(value)).join(", ")
         }, which the field does not list.`,
-        `Write ${declarationOf(column)}.`
+        `Write ${declarationOf(whole.column)}.`
       )
     }
     return
   }
   if (!basesOf(field).includes(column.base)) {
-    const declaration = declarationOf(column)
-    const what = field.kind === "integer" ? `an integer of ${field.bits} bits` : article(field.kind)
+    const declaration = declarationOf(whole.column)
+    const type = sqlTypeOf(whole.field)
     say(
-      `The column is of type ${named}, and the field is ${what}.`,
+      `The column is of type ${named}, and the field is ${whatOf(whole.field)}.`,
       declaration === null
         ? `No kind of field fits ${
           column.domain === null ? column.type : column.base
-        }: leave the column out, or change it: alter table ${table} alter column ${quotedName(column.name)} type ${
-          sqlTypeOf(field)
-        } using ${quotedName(column.name)}::${sqlTypeOf(field)};`
-        : `Write ${declaration}, or change the column to ${sqlTypeOf(field)}.`
+        }: leave the column out, or change it: alter table ${table} alter column ${
+          quotedName(column.name)
+        } type ${type} using ${quotedName(column.name)}::${type};`
+        : `Write ${declaration}, or change the column to ${type}.`
     )
     return
   }
+  if (field.kind === "money" && column.scale !== null && column.scale !== field.scale) {
+    say(
+      `The database gives amounts of money ${column.scale} digits after the point (lc_monetary), and the field ${field.scale}.`,
+      `Write ${declarationOf(column)}.`
+    )
+  }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
-    const whole = column.precision - column.scale
+    const digits = column.precision - column.scale
     if (
       field.precision === null || field.scale === null || field.scale > column.scale ||
-      field.precision - field.scale > whole
+      field.precision - field.scale > digits
     ) {
       say(
         `The column is of type ${named}, which ${
           field.scale !== null && field.scale <= column.scale ? "is too narrow for" : "would round"
         } values that the field allows.`,
-        `Write ${declarationOf(column) ?? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })`}.`
+        `Write ${
+          declarationOf(whole.column) ?? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })`
+        }.`
       )
     }
   }
@@ -182,7 +291,9 @@ const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): 
   if (column.maxLength !== null && column.maxLength < shortest) {
     say(
       `The column holds at most ${column.maxLength} characters, and values of the field have up to ${shortest}.`,
-      `Run: alter table ${table} alter column ${quotedName(column.name)} type text;`
+      `Run: alter table ${table} alter column ${quotedName(column.name)} type ${
+        whole.column === column ? "text" : "text[]"
+      };`
     )
   }
 }
@@ -197,6 +308,7 @@ const isClosed = (table: TableFacts): boolean =>
 const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: TableFacts, say: Say): void => {
   const name = tableName(model)
   const alter = `alter table ${name} alter column ${quotedName(column.name)}`
+  const readOnly = field.readOnly || model.readOnly === true
   checkType(field, column, name, say)
   if (field.kind === "enum" && column.values === null) {
     const allowed = checkedValues(table, column)
@@ -208,6 +320,13 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
       )
     }
   }
+  const path = model.members?.find(({ member }) => member!.of === field)?.member
+  if (path !== undefined && (column.base === "json") !== (path.storage === "json")) {
+    say(
+      `The column is of type ${column.base}, and the paths of the field are declared for ${path.storage}.`,
+      column.base === "json" ? "Write f.json({ type: \"json\", paths: … })." : "Remove type: \"json\"."
+    )
+  }
   // Where it may read nothing of the table, that is said once.
   if (!column.privileges.select && !isClosed(table)) {
     say("The database role may not read the column.", `Run: grant select on ${name} to <role>;`)
@@ -218,7 +337,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
         "The column may be null, and the field is not optional.",
         `${field.system || model.key.includes(field) ? "Run: " : "Add optional(), or run: "}${alter} set not null;`
       )
-    } else if (!column.nullable && field.optional && (!field.readOnly || field === model.softDelete)) {
+    } else if (!column.nullable && field.optional && (!readOnly || field === model.softDelete)) {
       say(
         "The column is NOT NULL, and the field is optional.",
         field === model.softDelete
@@ -228,7 +347,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
     }
     const byDatabase = field.default !== null && "db" in field.default && !field.stamped
     // A trigger before each insert may fill it as well.
-    if (byDatabase && table.fillsRows !== true && !hasDefault(column)) {
+    if (byDatabase && model.readOnly !== true && table.fillsRows !== true && !hasDefault(column)) {
       say(
         "The column has no default, and the field says dbDefault().",
         `Remove dbDefault(), or run: ${alter} set default …;`
@@ -236,27 +355,54 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
     }
   }
   // PostgreSQL cuts a value that is compared with a `name`, too. So two long ids of tenants or owners could look the same.
-  if (column.base === "name" && (field === model.tenant || field === model.owner)) {
+  const { base } = elementColumn(column) ?? column
+  if (base === "name" && (field === model.tenant || field === model.owner)) {
     say(
       "The column is of type name, which cuts longer texts off, and it says whose a row is.",
       isView(table) ? "Cast it to text in the view." : `Run: ${alter} type text;`
     )
-  } else if (column.base === "name" && !field.readOnly && !isView(table)) {
+  } else if (base === "name" && !readOnly && !isView(table)) {
     say(
       "The column is of type name, which cuts longer texts off, and the field can be written.",
-      `Add readOnly(), or run: ${alter} type text;`
+      `Add readOnly(), or run: ${alter} type ${field.kind === "list" ? "text[]" : "text"};`
     )
   }
+  if (model.readOnly === true) return
   const written = field === model.softDelete || field === model.version || field === model.tenant
-  if (column.generated && (!field.readOnly || written)) {
+  if (column.generated && (!readOnly || written)) {
     say(
       "The database computes the column, and the field can be written.",
       written ? "Name another column." : "Add readOnly().dbDefault()."
     )
-  } else if (column.identity === "always" && !field.readOnly) {
+  } else if (column.identity === "always" && !readOnly) {
     say(
       "The column is GENERATED ALWAYS AS IDENTITY, and the field can be written.",
       `Add readOnly().dbDefault(), or run: ${alter} set generated by default;`
+    )
+  }
+}
+
+/** A search vector is a column of the type `tsvector`, made with a configuration that the database has. */
+const checkVector = (model: Model, vector: Field, table: TableFacts, { textSearch }: ServerFacts, say: Say): void => {
+  const column = table.columns.find(({ name }) => name === vector.column)
+  if (column === undefined || column.base !== "tsvector") {
+    say(
+      column === undefined
+        ? `The table ${tableName(model)} has no column "${vector.column}".`
+        : `The column is of type ${column.type}, and the field is a search vector.`,
+      `Run: alter table ${tableName(model)} add column … tsvector generated always as (to_tsvector(${
+        textLiteral(vector.vector!.config)
+      }, …)) stored;`
+    )
+    return
+  }
+  if (!column.privileges.select && !isClosed(table)) {
+    say("The database role may not read the column.", `Run: grant select on ${tableName(model)} to <role>;`)
+  }
+  if (textSearch !== undefined && !textSearch.includes(vector.vector!.config)) {
+    say(
+      `The database has no configuration ${JSON.stringify(vector.vector!.config)} of text search.`,
+      didYouMean(vector.vector!.config, textSearch)
     )
   }
 }
@@ -407,6 +553,8 @@ export const checkFacts = (
     readonly server: ServerFacts
     readonly tables: ReadonlyMap<string, TableFacts | null>
     readonly known?: readonly string[]
+    /** The functions of each name, by resource, for resources over functions of the database. */
+    readonly functions?: ReadonlyMap<string, readonly FunctionFacts[]>
   }
 ): readonly Refusal[] => {
   const refusals: Refusal[] = []
@@ -431,7 +579,18 @@ export const checkFacts = (
   /** Tables of which the role may read nothing: a role without grants is one refusal, not one for each column. */
   const closed: string[] = []
   for (const model of models.values()) {
-    const table = tables.get(model.name) ?? null
+    const found = model.function === undefined ? null : facts.functions?.get(model.name) ?? []
+    const called = found === null ? null : functionOf(model, found)
+    const table = called === null ? tables.get(model.name) ?? null : rowsOf(called)
+    if (found !== null) {
+      checkFunction(
+        model,
+        found,
+        declarationOf,
+        (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
+      )
+      if (table === null || !table.privileges.select || table.columns.length === 0) continue
+    }
     const tracked = trackedBy.get(model.name)
     // Tables of versions are made and kept current by a migration. So a column that they lack is no refusal here.
     if (tracked !== undefined) {
@@ -469,6 +628,12 @@ export const checkFacts = (
     else if (!table.privileges.select) {
       sayTable("The database role may not read the table.", `Run: grant select on ${tableName(model)} to <role>;`)
     }
+    if (model.materialized !== undefined && table.kind !== "materialized view") {
+      sayTable(
+        `It is declared as materialized, and ${tableName(model)} is a ${table.kind}.`,
+        "Remove materialized; readOnly: true closes it to writes."
+      )
+    }
     if (model.events.length > 0 && isView(table)) {
       sayTable(
         "It declares events, but is over a view: what happens to the rows behind it is not seen.",
@@ -495,9 +660,11 @@ export const checkFacts = (
         const names = table.columns.map((each) => each.name)
         const near = didYouMean(field.column, names)
         say(
-          `The table ${tableName(model)} has no column "${field.column}".`,
-          `${near.startsWith("Did you mean") ? `${near} ` : ""}Run service introspect again, or add it: ${
-            addColumnSql(model, field)
+          `The ${table.kind === "function" ? "function" : "table"} ${
+            tableName(model)
+          } has no column "${field.column}".`,
+          `${near.startsWith("Did you mean") ? `${near} ` : ""}Run service introspect again${
+            isView(table) ? `, or name its column with column("…").` : `, or add it: ${addColumnSql(model, field)}`
           }`
         )
         continue
@@ -505,6 +672,11 @@ export const checkFacts = (
       checkColumn(model, field, column, table, say)
       checkUnique(model, field, table, say)
       checkRelation(field, table, models, tables, say)
+    }
+    for (const vector of model.vectors ?? []) {
+      checkVector(model, vector, table, server, (message, fix) => {
+        refusals.push({ resource: model.name, field: vector.name, message, fix })
+      })
     }
     if (model.key.every((field) => table.columns.some((column) => column.name === field.column))) {
       checkKey(model, table, sayTable)

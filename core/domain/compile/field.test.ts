@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
-import { f } from "../declare/field.ts"
+import { f, FieldBuilder, relation } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
   [
@@ -62,6 +62,38 @@ const cases: readonly RefusalCase[] = [
     "bits of another width",
     one({ n: f.integer().bits(8 as never) }),
     "a.n: bits(8) is not a width of integers. → Write bits(16), bits(32) or bits(64)."
+  ],
+  [
+    "kinds of PostgreSQL with bounds that are none",
+    one({
+      a: f.bytes({ max: 0 }),
+      b: f.money({ scale: 11 }),
+      c: f.range("text" as never),
+      d: f.native(3 as never)
+    }),
+    "a.a: max is 0, which is not a number of bytes. → Write a whole number from 1 to 16777216, such as f.bytes({ max: 65536 }).",
+    "a.b: The scale 11 is not a whole number from 0 to 10. → Write f.money({ scale: 2 }).",
+    "a.c: There are no ranges of \"text\". → Use one of integer, bigint, decimal, date, timestamp.",
+    "a.d: native(3) is not a type's name. → Write the type's name in PostgreSQL, such as f.native(\"point\")."
+  ],
+  [
+    "types that are not written",
+    one({ q: f.native("tsquery"), g: f.native("geometry"), p: f.native("point"), r: f.native("tsquery").readOnly() }),
+    "a.q: Values of the type tsquery cannot be written. → Add readOnly().",
+    "a.g: Values of the type geometry cannot be written. → Add readOnly(), or declare the field with a kind of its own."
+  ],
+  [
+    "kinds without an order, and kinds that name no record",
+    one({
+      b: f.bytes().sortable(),
+      n: f.native("point").sortable(),
+      i: f.interval().unique(),
+      r: f.range("date").unique()
+    }),
+    "a.b: Values of kind bytes have no order. → Remove sortable().",
+    "a.n: Values of kind native have no order. → Remove sortable().",
+    "a.i: Values of kind interval name no record. → Remove unique().",
+    "a.r: Values of kind range name no record. → Remove unique()."
   ],
   [
     "modifiers of other kinds",
@@ -156,6 +188,47 @@ const cases: readonly RefusalCase[] = [
     "a.t: multiline(\"no\") is neither true nor false. → Write multiline() or multiline(false)."
   ],
   [
+    "ordered of another kind",
+    one({ n: (f.integer() as never as ReturnType<typeof f.enum>).ordered(), s: f.enum(["a", "b"]).ordered() }),
+    "a.n: ordered() is for enums, not for integer. → Remove ordered()."
+  ],
+  [
+    "paths that are none, or of no use",
+    one({
+      j: f.json({
+        paths: {
+          "a.b-c": f.text().filterable(),
+          "a b": f.text().filterable(),
+          "a..b": f.text().filterable(),
+          "0": f.text().filterable(),
+          n: f.integer().filterable(),
+          d: f.date().filterable(),
+          o: f.text().optional().filterable(),
+          u: f.boolean(),
+          e: f.enum([]).filterable()
+        }
+      }),
+      t: new FieldBuilder({ ...f.text().spec, paths: {} }),
+      k: f.json({ paths: [] as never })
+    }),
+    "a.j: The path \"0\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"a..b\": it is not a path. → Write names of members with periods between them, at most 8: letters, digits, _ and -, a letter or _ first.",
+    "a.j: The path \"n\": values of the kind integer have no exact form in JSON. → Write f.decimal(), which every number of JSON is.",
+    "a.j: The path \"d\": values of the kind date have no exact form in JSON. → The kinds are text, decimal, boolean, enum.",
+    "a.j: The path \"o\": it takes no optional. → A path takes filterable(), sortable() and ordered().",
+    "a.j: The path \"u\": it is of no use: it is neither filterable nor sortable. → Add filterable() or sortable().",
+    "a.j: The path \"e\": The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.t: paths are for json, not for text. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } }).",
+    "a.k: The paths are not an object of at most 100 paths. → Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
+  ],
+  [
+    "a search vector of no configuration, or that is a key",
+    one({ v: f.searchVector({ config: "english; drop" }), w: f.searchVector({ config: 7 as never }) }),
+    "a.v: The config \"english; drop\" is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" }).",
+    "a.w: The config 7 is no name of a configuration of text search. → Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
+  ],
+  [
     "stamped beside another maker of the value, or of another kind",
     one({ t: f.timestamp().dbDefault().stamped(), u: (f.text() as never as ReturnType<typeof f.timestamp>).stamped() }),
     "a.t: The field is stamped() and has a default. → Keep the one that makes the value of a create.",
@@ -225,6 +298,79 @@ const cases: readonly RefusalCase[] = [
     "a.n: No create can give the field a value: it is required, read-only and has no default. → Add dbDefault() if the database fills it, default(…) or optional(), or remove readOnly()."
   ]
 ]
+
+const arrays: readonly RefusalCase[] = [
+  [
+    "array of what has no elements",
+    one({
+      a: f.array(f.json() as never),
+      b: f.array(f.array(f.text()) as never),
+      c: f.array(f.files() as never),
+      d: f.array(relation("a") as never),
+      e: f.array("text" as never)
+    }),
+    "a.a: The elements of an array cannot be of the kind json. → A JSON value can be a list itself: f.json().",
+    "a.b: The elements of an array cannot be of the kind array. → Arrays have one dimension.",
+    "a.c: The elements of an array cannot be of the kind files. → Write f.files().",
+    "a.d: The elements of an array cannot be of the kind relation. → Declare a resource over a table of pairs, or the elements with the kind of the key, such as f.integer().",
+    "a.e: Its elements: The declaration is \"text\", not a field. → Write it with f, such as f.text() or f.integer()."
+  ],
+  [
+    "array whose elements say what belongs to the array",
+    one({
+      a: f.array(f.text().filterable() as never),
+      b: f.array(f.text().readOnly() as never),
+      c: f.array(f.text().label("Tag") as never)
+    }),
+    "a.a: filterable() stands at the elements of the array. → Write it behind the array: f.array(…).filterable().",
+    "a.b: readOnly() stands at the elements of the array. → Write it behind the array: f.array(…).readOnly().",
+    "a.c: label() stands at the elements of the array. → Write it behind the array: f.array(…).label()."
+  ],
+  [
+    "array of too many, of elements that are wrong, sorted, unique or searched",
+    one({
+      a: f.array(f.text()).max(0),
+      b: f.array(f.enum([])),
+      c: f.array(f.text()).sortable(),
+      d: f.array(f.text()).unique(),
+      e: (f.array(f.text()) as never as ReturnType<typeof f.text>).searched() as never
+    }),
+    "a.a: max(0) is not a number of elements. → Write a whole number from 1 to 100000, such as max(20).",
+    "a.b: Its elements: The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.c: Lists are not sorted by arrays. → Remove sortable().",
+    "a.d: Values of kind array name no record. → Remove unique().",
+    "a.e: searched() is for texts, not for array. → Remove searched()."
+  ],
+  [
+    "array as a key or an owner, and defaults that its elements refuse",
+    {
+      resources: [
+        resource("a", {
+          primaryKey: "k",
+          owner: "o",
+          fields: {
+            k: f.array(f.text()),
+            o: f.array(f.text()),
+            d: f.array(f.integer()).default([1, "x" as never]),
+            n: f.array(f.integer()).default([null as never]),
+            m: f.array(f.integer()).max(1).default([1, 2])
+          }
+        })
+      ]
+    },
+    "a.k: A field of the primary key cannot be a list. → Choose another key.",
+    "a.o: The owner is of kind list and cannot hold a user's id. → Name a text, uuid or integer field.",
+    "a.d: The default [1,\"x\"] is not a value of the field: Expected an integer from -2147483648 to 2147483647, such as 42. → Give a value of kind list.",
+    "a.n: The default [null] is not a value of the field: A value is required. → Give a value of kind list.",
+    "a.m: The default [1,2] is not a value of the field: Expected at most 1 elements. → Give a value of kind list."
+  ]
+]
+
+describe("arrays that cannot be", () => {
+  it.each(arrays)("%s", (_, config, ...lines) => {
+    expect(refusalLines(config)).toEqual(lines)
+  })
+})
 
 describe("fields that cannot be", () => {
   it.each(cases)("%s", (_, config, ...lines) => {

@@ -4,10 +4,15 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { blankField, type FieldSpec } from "../declare/field.ts"
+import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
-import type { ScalarKind, Shape } from "../value/kind.ts"
+import { mostBytes, usualBytes } from "../value/binary.ts"
+import { isRangeElement } from "../value/exact.ts"
+import type { ElementShape, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
+import { defaultElements, mostElements } from "../value/list.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
+import { canBeKey, hasOrder } from "../value/traits.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
@@ -30,9 +35,20 @@ const kinds: readonly FieldSpec["kind"][] = [
   "json",
   "currency",
   "country",
+  "time",
+  "interval",
+  "inet",
+  "cidr",
+  "macaddr",
+  "bytes",
+  "money",
+  "range",
+  "native",
   "relation",
   "file",
-  "files"
+  "files",
+  "array",
+  "searchVector"
 ]
 
 const isKind = (value: unknown): value is FieldSpec["kind"] => kinds.some((kind) => kind === value)
@@ -56,12 +72,28 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   } else say(`bits(${shown(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
 
   let max: number | null = null
-  if (spec["max"] !== null && kind === "files") {
+  if (spec["max"] !== null && kind === "array") {
+    if (isCount(spec["max"], 1, mostElements)) max = spec["max"]
+    else {
+      say(
+        `max(${shown(spec["max"])}) is not a number of elements.`,
+        `Write a whole number from 1 to ${mostElements}, such as max(20).`
+      )
+    }
+  } else if (spec["max"] !== null && kind === "files") {
     if (isCount(spec["max"], 1, mostFiles)) max = spec["max"]
     else {
       say(
         `max(${shown(spec["max"])}) is not a number of files.`,
         `Write a whole number from 1 to ${mostFiles}, such as max(${defaultFiles}).`
+      )
+    }
+  } else if (spec["max"] !== null && kind === "bytes") {
+    if (isCount(spec["max"], 1, mostBytes)) max = spec["max"]
+    else {
+      say(
+        `max is ${shown(spec["max"])}, which is not a number of bytes.`,
+        `Write a whole number from 1 to ${mostBytes}, such as f.bytes({ max: ${usualBytes} }).`
       )
     }
   } else if (spec["max"] !== null) {
@@ -90,7 +122,38 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
       scale = spec["scale"]
     }
   }
+  if (kind === "money" && spec["scale"] !== null) {
+    if (isCount(spec["scale"], 0, 10)) scale = spec["scale"]
+    else say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 10.`, "Write f.money({ scale: 2 }).")
+  }
   return { bits, max, precision, scale }
+}
+
+const rangeElements: readonly RangeElement[] = ["integer", "bigint", "decimal", "date", "timestamp"]
+
+/** The ends of a range, or the type of a native field. */
+const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
+  const type = spec["type"]
+  if (kind === "range") {
+    if (isRangeElement(type)) return type
+    say(`There are no ranges of ${shown(type)}.`, didYouMean(type, rangeElements))
+  } else if (kind === "native") {
+    if (!isIdentifier(type)) {
+      say(
+        `native(${shown(type)}) is not a type's name.`,
+        "Write the type's name in PostgreSQL, such as f.native(\"point\")."
+      )
+    } else {
+      if (spec["readOnly"] !== true && !isWritableNative(type)) {
+        say(
+          `Values of the type ${type} cannot be written.`,
+          isNative(type) ? "Add readOnly()." : "Add readOnly(), or declare the field with a kind of its own."
+        )
+      }
+      return type
+    }
+  }
+  return null
 }
 
 const enumValues = (values: unknown, say: Say): readonly string[] => {
@@ -111,7 +174,127 @@ const enumValues = (values: unknown, say: Say): readonly string[] => {
 }
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
-const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "float", "boolean"])
+const neverUnique: ReadonlySet<unknown> = new Set(["json", "file", "files", "array", "float", "boolean"])
+
+/** Kinds that elements of an array cannot be of. */
+const neverElements: ReadonlyMap<FieldSpec["kind"], string> = new Map([
+  ["json", "A JSON value can be a list itself: f.json()."],
+  [
+    "relation",
+    "Declare a resource over a table of pairs, or the elements with the kind of the key, such as f.integer()."
+  ],
+  ["file", "Write f.files()."],
+  ["files", "Write f.files()."],
+  ["array", "Arrays have one dimension."],
+  ["searchVector", "Write f.searchVector()."],
+  ...(["interval", "inet", "bytes", "money", "range", "native"] as const).map((kind) =>
+    [kind, "Declare a resource over a table of its own with one value a row."] as const
+  )
+])
+
+/** What an element of an array can say of itself: its kind, what bounds it, and whether it may be null. */
+const ofElements: ReadonlySet<string> = new Set([
+  "kind",
+  "bits",
+  "max",
+  "precision",
+  "scale",
+  "type",
+  "values",
+  "optional"
+])
+
+/** What is said of the elements of an array. */
+const readElement = (raw: unknown, say: Say): FieldSpec => {
+  const spec = readSpec(raw, (message, fix) => say(`Its elements: ${message}`, fix))
+  const never = neverElements.get(spec.kind)
+  if (never !== undefined) {
+    say(`The elements of an array cannot be of the kind ${spec.kind}.`, never)
+    return blankField
+  }
+  const more = Object.keys(blankField).find((name) =>
+    !ofElements.has(name) && spec[name as keyof FieldSpec] !== blankField[name as keyof FieldSpec]
+  )
+  if (more !== undefined) {
+    say(`${more}() stands at the elements of the array.`, `Write it behind the array: f.array(…).${more}().`)
+  }
+  return spec
+}
+
+const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
+  const config = spec["config"]
+  if (kind !== "searchVector") return "simple"
+  if (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config)) return config
+  say(
+    `The config ${shown(config)} is no name of a configuration of text search.`,
+    "Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
+  )
+  return "simple"
+}
+
+/** Most paths of a JSON field, and most names of one. */
+const mostPaths = 100
+const deepestPath = 8
+const pathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,62})*$/
+const pathKinds: readonly FieldSpec["kind"][] = ["text", "decimal", "boolean", "enum"]
+
+/** What else a builder of a path may hold than what blank ones do. */
+const pathParts: ReadonlySet<string> = new Set([
+  "kind",
+  "max",
+  "precision",
+  "scale",
+  "values",
+  "ordered",
+  "filterable",
+  "sortable"
+])
+
+/** The declared paths of a JSON field. A path is a name for filters and orders, and nothing that a record shows or a body gives. */
+const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec, "paths" | "storage"> => {
+  const storage = spec["storage"] === "json" ? "json" : "jsonb"
+  const given = spec["paths"] ?? null
+  if (given === null) return { paths: null, storage }
+  if (kind !== "json" || !isBag(given) || Object.keys(given).length > mostPaths) {
+    say(
+      kind === "json"
+        ? `The paths are not an object of at most ${mostPaths} paths.`
+        : `paths are for json, not for ${kind}.`,
+      "Write f.json({ paths: { \"size.width\": f.decimal().filterable() } })."
+    )
+    return { paths: null, storage }
+  }
+  const paths: { [path: string]: AnyField } = {}
+  for (const [path, raw] of Object.entries(given)) {
+    const sayOf: Say = (message, fix) => say(`The path "${path}": ${message}`, fix)
+    if (!pathPattern.test(path) || path.split(".").length > deepestPath) {
+      sayOf(
+        "it is not a path.",
+        `Write names of members with periods between them, at most ${deepestPath}: letters, digits, _ and -, a letter or _ first.`
+      )
+      continue
+    }
+    const own = readSpec(raw, sayOf)
+    const more = Object.entries(own).filter(([part, value]) =>
+      !pathParts.has(part) && value !== blankField[part as keyof FieldSpec]
+    )
+    if (!pathKinds.includes(own.kind)) {
+      sayOf(
+        `values of the kind ${own.kind} have no exact form in JSON.`,
+        own.kind === "integer" || own.kind === "float"
+          ? "Write f.decimal(), which every number of JSON is."
+          : `The kinds are ${pathKinds.join(", ")}.`
+      )
+    } else if (more.length > 0) {
+      sayOf(`it takes no ${more[0]![0]}.`, "A path takes filterable(), sortable() and ordered().")
+    } else if (!own.filterable && !own.sortable) {
+      sayOf("it is of no use: it is neither filterable nor sortable.", "Add filterable() or sortable().")
+    } else paths[path] = new FieldBuilder(own)
+  }
+  return { paths, storage }
+}
+
+const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
 
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
@@ -161,9 +344,16 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+  else if (sortable && kind !== "array" && !hasOrder(kind)) {
+    say(`Values of kind ${kind} have no order.`, "Remove sortable().")
+  }
+  if (sortable && kind === "array") say("Lists are not sorted by arrays.", "Remove sortable().")
+
+  const ordered = flag("ordered")
+  if (ordered && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
 
   const unique = flag("unique")
-  if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
+  if (unique && isNameless(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
   if (unique && flag("optional")) {
     say("The field is optional, and nulls are never equal: it names no record.", "Remove unique() or optional().")
   }
@@ -221,16 +411,21 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   return {
     kind,
     ...size(spec, kind, say),
+    element: kind === "array" ? readElement(spec["element"], say) : null,
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    ...readPaths(spec, kind, say),
+    ordered: ordered && kind === "enum",
+    config: configOf(spec, kind, say),
+    type: typeOf(spec, kind, say),
     target,
     as,
     inverse,
     optional: flag("optional"),
     readOnly: flag("readOnly"),
     filterable: flag("filterable"),
-    sortable: sortable && kind !== "json",
+    sortable: sortable && hasOrder(kind),
     searched: searched && kind === "text",
-    unique: unique && !neverUnique.has(kind) && !flag("optional"),
+    unique: unique && !isNameless(kind) && !flag("optional"),
     sensitive: flag("sensitive"),
     alias,
     column,
@@ -247,8 +442,8 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
-  kind: ScalarKind | "file" | "files",
-  { bits, max, precision, scale, values }: FieldSpec
+  kind: ScalarKind | "file" | "files" | "array" | "searchVector",
+  { bits, element, max, ordered, precision, scale, type, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -256,13 +451,32 @@ export const shapeOf = (
     case "text":
       return { kind, max }
     case "file":
+    case "searchVector":
       return { kind: "text", max: null }
     case "files":
-      return { kind: "list", of: "text", max: max ?? defaultFiles }
+      return { kind: "list", of: { kind: "text", max: null }, max: max ?? defaultFiles, nulls: false }
+    case "array": {
+      // It was read by `readElement`.
+      const of = element as FieldSpec
+      return {
+        kind: "list",
+        of: shapeOf(of.kind as ScalarKind, of) as ElementShape,
+        max: max ?? defaultElements,
+        nulls: of.optional
+      }
+    }
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values: values ?? [] }
+      return { kind, values: values ?? [], ...(ordered ? { ordered } : {}) }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      return { kind, of: isRangeElement(type) ? type : "integer" }
+    case "native":
+      return { kind, type: type ?? "text" }
     default:
       return { kind }
   }

@@ -80,7 +80,7 @@ describe("file fields", () => {
     const field = (name: string) => models.get("docs")!.byName.get(name)!
     expect(field("photos")).toMatchObject({
       kind: "list",
-      of: "text",
+      of: { kind: "text", max: null },
       max: 20,
       optional: false,
       default: { value: [] },

@@ -31,6 +31,7 @@ const ownNames: ReadonlySet<string> = new Set([
   "accounts.sign-in-alert",
   "files.derive",
   "tasks.run",
+  "views.refresh",
   "webhooks.deliver",
   "webhooks.deliver-ordered",
   "webhooks.dispatch-change",
@@ -38,7 +39,7 @@ const ownNames: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a name is that of a job which the service runs for itself: no configuration declares it. */
-export const isOwnJob = (name: string): boolean => ownNames.has(name)
+export const isOwnJob = (name: string): boolean => ownNames.has(name) || name.startsWith("views.refresh/")
 
 /** Why a waiting job of the service's own is not to be cancelled: it is the only record of something. Null: it may be. */
 export const keptBecause = (name: string): string | null => {

@@ -218,7 +218,7 @@ const cases: readonly RefusalCase[] = [
   [
     "rule of an unknown operation",
     one({}, { access: { list: true, updat: true } }),
-    "a: There is no property access.list. → Use one of read, create, update, delete, fields.",
+    "a: There is no property access.list. → Use one of read, create, update, delete, refresh, fields.",
     "a: There is no property access.updat. → Did you mean \"update\"?"
   ],
   [

@@ -13,10 +13,12 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, Materialized, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
+import { canBeKey } from "../value/traits.ts"
 import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { compileFunction, type FunctionDraft, readFunction, refuseBesideFunction } from "./database-function.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -28,6 +30,7 @@ import {
   shapeOf
 } from "./field.ts"
 import { checkDerived, compileFileField } from "./file.ts"
+import { closed, readMaterialized, readReadOnly } from "./read-only.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -37,6 +40,12 @@ export interface Draft {
   readonly declaration: Bag
   readonly schema: string | null
   readonly table: string
+  /** The function that gives the rows, or null. */
+  readonly from: FunctionDraft | null
+  readonly materialized: Materialized | null
+  readonly readOnly: boolean
+  /** Declared search vectors, which are no fields of records. */
+  readonly vectors: readonly DraftField[]
   readonly fields: ReadonlyMap<string, DraftField>
   /** The key's fields; empty when the key was refused. */
   readonly key: readonly DraftField[]
@@ -59,6 +68,9 @@ export interface Built {
 const properties = [
   "description",
   "table",
+  "from",
+  "materialized",
+  "readOnly",
   "fields",
   "primaryKey",
   "tenant",
@@ -185,7 +197,11 @@ export const readResource = (
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
-  const fields = readFields(name, declaration["fields"], report)
+  const materialized = readMaterialized(name, declaration, report)
+  const from = readFunction(name, declaration, readTable, report)
+  const declared = readFields(name, declaration["fields"], report)
+  const isVector = ({ spec }: DraftField): boolean => spec.kind === "searchVector"
+  const fields = new Map([...declared].filter(([, field]) => !isVector(field)))
   const ownerName = declaration["owner"]
   const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
   if (owner === null && ownerName !== undefined) {
@@ -202,9 +218,13 @@ export const readResource = (
   return {
     name,
     declaration,
-    schema: table?.schema ?? null,
-    table: table?.table ?? name,
+    schema: from === null ? table?.schema ?? null : from.schema,
+    table: from === null ? table?.table ?? name : from.name,
+    from,
+    materialized,
+    readOnly: readReadOnly(name, declaration, report) || declaration["from"] !== undefined || materialized !== null,
     fields,
+    vectors: [...declared.values()].filter(isVector),
     key: readKey(name, declaration["primaryKey"], fields, report),
     owner,
     tenant: column("tenant"),
@@ -260,6 +280,12 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
     }
     const key = target.key[0]
     if (key === undefined) return refuse(null, "")
+    if (target.from !== null) {
+      return refuse(
+        `The relation points at "${target.name}", which is a function of the database: its records exist only with arguments.`,
+        "Point at the resource of a table, or declare the field with its own kind."
+      )
+    }
     if (target.key.length > 1) {
       return refuse(
         `The relation points at "${target.name}", whose key has ${target.key.length} fields.`,
@@ -296,7 +322,8 @@ const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
   for (const field of draft.key) {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
-    if (kind === "json" || kind === "float") {
+    if (kind === "list") say(field, "A field of the primary key cannot be a list.", "Choose another key.")
+    if (kind !== "list" && kind !== undefined && !canBeKey(kind)) {
       say(
         field,
         `A field of the primary key cannot be of kind ${kind}: its values have no exact text.`,
@@ -388,8 +415,9 @@ const checkFilled = (draft: Draft, say: Say): void => {
     if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
-    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
-      spec.kind === "files" || draft.key.includes(field) || managed.includes(field)
+    const filled = draft.readOnly || spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+      spec.stamped ||
+      spec.kind === "files" || spec.kind === "native" || draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,
@@ -455,6 +483,51 @@ const descriptionOf = ({ declaration, name }: Draft, report: Report): string | n
   )
   return null
 }
+
+/** The declared paths of a JSON field, as fields of filters and orders. They have no place among the columns yet. */
+const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[] =>
+  Object.entries(paths ?? {}).map(([path, { spec }]): Field => ({
+    ...whole,
+    ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec),
+    name: `${whole.name}.${path}`,
+    member: { of: whole, path: path.split("."), storage },
+    optional: true,
+    readOnly: true,
+    filterable: spec.filterable,
+    sortable: spec.sortable,
+    searched: false,
+    unique: false,
+    alias: null,
+    default: null,
+    label: null,
+    help: null,
+    multiline: null
+  }))
+
+const vectorOf = ({ name, spec }: DraftField, index: number): Field => ({
+  kind: "text",
+  max: null,
+  name,
+  column: spec.column ?? name,
+  index,
+  relation: null,
+  optional: true,
+  readOnly: true,
+  filterable: false,
+  sortable: false,
+  searched: false,
+  unique: false,
+  sensitive: true,
+  alias: null,
+  default: null,
+  stamped: false,
+  system: false,
+  label: null,
+  help: null,
+  multiline: null,
+  vector: { config: spec.config },
+  file: null
+})
 
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
@@ -539,21 +612,25 @@ export const buildModel = (
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
   for (const column of draft.kept) system(column)
+  const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
+    .map((member, i): Field => ({ ...member, index: columns.length + i }))
+  const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const names = new Map<string, Field>()
+  const names = new Map<string, Field>(members.map((member) => [member.name, member]))
   for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
   for (const column of columns) names.set(column.name, column)
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
-    fields: byName,
+    fields: new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)]),
     scope: { names, searched: fields.filter((field) => field.searched), caller: true },
     broken,
     roles,
     softDelete: draft.softDelete !== null,
     report
   }
-  const rules = compileRules(draft.declaration["access"], of)
+  const declared = compileRules(draft.declaration["access"], of)
+  const rules = draft.readOnly ? closed(draft.name, declared, report) : declared
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
@@ -565,6 +642,8 @@ export const buildModel = (
     table: draft.table,
     fields,
     columns,
+    ...(members.length === 0 ? {} : { members }),
+    ...(vectors.length === 0 ? {} : { vectors }),
     byName,
     key: draft.key.map((field) => built.get(field)!),
     tenant,
@@ -575,12 +654,18 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
+    ...(draft.readOnly ? { readOnly: true } : {}),
+    ...(draft.materialized === null ? {} : { materialized: draft.materialized }),
+    ...(draft.from === null
+      ? {}
+      : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),
     relations
   }
   checkDerived(model, report)
+  if (model.function !== undefined) refuseBesideFunction(model, report)
   return { model, rules, events, broken, relations }
 }
 
@@ -629,7 +714,8 @@ export const linkModels = (
       const giver = { resource: draft.name, field: field.name }
       const name = field.spec.as ?? field.name.replace(/_id$/, "")
       add(source, { name, target: target.model.name, many: false, from, to: to.name }, giver, "as")
-      if (field.spec.inverse === false) continue
+      // Nobody comes back to the rows of a function without arguments.
+      if (field.spec.inverse === false || draft.from !== null) continue
       const back = field.spec.inverse ?? draft.name
       add(target, { name: back, target: draft.name, many: true, from: to, to: field.name }, giver, "inverse")
     }

@@ -111,6 +111,13 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: RuleS
   return null
 }
 
+/** The rule of refreshes: no record decides, so no function and no filter does. */
+const compileRefresh = (raw: unknown, of: RuleScope): CompiledRule | null => {
+  if (typeof raw === "boolean" || isTextList(raw)) return compileRule(raw, "access.refresh", null, of)
+  of.report(of.resource, null, `access.refresh is ${shown(raw)}.`, "Write true, false or a list of roles.")
+  return null
+}
+
 const fieldOperations = ["read", "write"] as const
 
 /** Compiles `access`. */
@@ -122,9 +129,11 @@ export const compileRules = (raw: unknown, of: RuleScope): CompiledRules => {
     update: null,
     delete: null
   }
+  let refresh: CompiledRule | null = null
   const fields = new Map<string, CompiledFieldRules>()
   if (isBag(raw)) {
-    refuseUnknownKeys(raw, [...operations, "fields"], "access", say)
+    refuseUnknownKeys(raw, [...operations, "refresh", "fields"], "access", say)
+    if (raw["refresh"] !== undefined) refresh = compileRefresh(raw["refresh"], of)
     for (const operation of operations) {
       const rule = raw[operation]
       if (rule !== undefined) rules[operation] = compileRule(rule, `access.${operation}`, null, of)
@@ -163,7 +172,7 @@ export const compileRules = (raw: unknown, of: RuleScope): CompiledRules => {
     const checked = readFilter(text, of.scope)
     return Result.isSuccess(checked) ? checked.success : null
   }
-  return { ...rules, fields, check }
+  return { ...rules, ...(refresh === null ? {} : { refresh }), fields, check }
 }
 
 /** Compiles `validate`. */

@@ -48,9 +48,9 @@ const optionNames = [
 export const subscriptionName = /^[A-Za-z0-9_-]{1,100}$/
 
 /** The columns and aliases of a model, for conditions of operators: as in an access rule. */
-export const ruleScopeOf = ({ columns, fields }: Model): FilterScope => {
+export const ruleScopeOf = ({ columns, fields, members = [] }: Model): FilterScope => {
   const names = new Map(columns.flatMap((column) => column.alias === null ? [] : [[column.alias, column] as const]))
-  for (const column of columns) names.set(column.name, column)
+  for (const column of [...columns, ...members]) names.set(column.name, column)
   return { names, searched: fields.filter((field) => field.searched), caller: true }
 }
 

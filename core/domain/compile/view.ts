@@ -9,11 +9,13 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
+import { needsArguments } from "../model/database-function.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { fieldsOfTitle } from "../model/title.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
+import { hasOrder } from "../value/traits.ts"
 import { isCount, isLabel, refuseUnknownKeys } from "./check.ts"
 import type { FormDraft } from "./form.ts"
 import { readActions, readCells, readLinks } from "./link.ts"
@@ -80,6 +82,7 @@ export class ViewReader {
       if (field.alias !== null) names.set(field.alias, field)
       names.set(field.name, field)
     }
+    for (const member of of.model.members ?? []) names.set(member.name, member)
     this.scope = { names, searched: of.model.fields.filter((field) => field.searched), caller: false }
   }
 
@@ -325,6 +328,9 @@ export class ViewReader {
         this.say(`nav.recent is ${shown(recent)}.`, "Write recent: { sort: \"created_at desc\", limit: 5 }.")
       } else {
         refuseUnknownKeys(recent, ["sort", "limit"], "nav.recent", this.say)
+        if (needsArguments(this.of.model)) {
+          this.say("nav.recent lists the rows of a function that needs arguments.", "Remove nav.recent.")
+        }
         const keys = this.order(recent["sort"], "nav.recent.sort")
         recently = {
           sort: typeof recent["sort"] === "string" ? recent["sort"] : "",
@@ -368,7 +374,7 @@ export class ViewReader {
       name: isLabel(name) ? name : model.name,
       label: this.label(raw["label"]),
       columns: raw["columns"] === undefined
-        ? model.fields.filter((field) => field.kind !== "json").map((field) => field.name)
+        ? model.fields.filter((field) => hasOrder(field.kind)).map((field) => field.name)
         : this.fields(raw["columns"], "columns").map((field) => field.name),
       sort: raw["sort"] === undefined ? [] : this.order(raw["sort"], "sort"),
       filters: this.filters(raw["filters"]),

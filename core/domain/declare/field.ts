@@ -3,19 +3,31 @@
  * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile/compile.ts`.
  */
 
-import type { Json, ScalarKind } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind } from "../value/kind.ts"
 import { FileBuilder } from "./file.ts"
 import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: ScalarKind | "relation" | "file" | "files"
+  readonly kind: ScalarKind | "relation" | "file" | "files" | "array" | "searchVector"
   readonly bits: 16 | 32 | 64
-  /** Texts: most characters. Lists of files: most files. */
+  /** Texts: most characters. Bytes: most bytes. Lists of files: most files. Arrays: most elements. */
   readonly max: number | null
+  /** Arrays: what was given as the declaration of their elements. */
+  readonly element: unknown
   readonly precision: number | null
   readonly scale: number | null
   readonly values: readonly string[] | null
+  /** JSON: declared paths into it by their names, such as `size.width`. */
+  readonly paths: { readonly [path: string]: AnyField } | null
+  /** JSON: the type of the column. */
+  readonly storage: "jsonb" | "json"
+  /** Search vectors: the configuration of text search that their words were made with. */
+  readonly config: string
+  /** Enums: the values have the order in which they are declared. */
+  readonly ordered: boolean
+  /** Ranges: the kind of their ends. Native fields: the type in PostgreSQL. */
+  readonly type: string | null
   /** Relations: name of the resource pointed at. */
   readonly target: string | null
   /** Relations: `as("customer")`, the public name of the way to the target. */
@@ -78,16 +90,22 @@ export interface RelationTarget {
 /** Wire type of an integer of this width: 64 bits travel as text (docs/reference/resources.md#kinds). */
 export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
 
-type AnyKind = ScalarKind | "relation"
+type AnyKind = ScalarKind | "relation" | "array"
 
 /** A field of which nothing is said yet. */
 export const blankField: FieldSpec = {
   kind: "text",
   bits: 32,
   max: null,
+  element: null,
   precision: null,
   scale: null,
   values: null,
+  paths: null,
+  storage: "jsonb",
+  config: "simple",
+  ordered: false,
+  type: null,
   target: null,
   as: null,
   inverse: null,
@@ -234,12 +252,12 @@ export class FieldBuilder<
     return new FieldBuilder({ ...this.spec, bits })
   }
 
-  /** Texts: most characters (Unicode code points). */
+  /** Texts: most characters (Unicode code points). Arrays: most elements, 1,000 unless it says so. */
   max(
-    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>,
-    characters: number
-  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
-    return new FieldBuilder({ ...this.spec, max: characters })
+    this: FieldBuilder<Extract<K, "text" | "array">, Value, Optional, ReadOnly, Generated, Marks, Way>,
+    most: number
+  ): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, max: most })
   }
 
   /**
@@ -258,6 +276,13 @@ export class FieldBuilder<
     this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>
   ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, searched: true })
+  }
+
+  /** Enums: values compare (`<`, `>=`) and sort in the order in which they are declared. */
+  ordered(
+    this: FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<"enum", Value, Optional, ReadOnly, Generated, Marks | "ordered", Way> {
+    return new FieldBuilder({ ...this.spec, ordered: true })
   }
 
   /** Relations: the name under which `expand` follows this field. Without it: the field's name without a trailing `_id`. */
@@ -286,6 +311,40 @@ export interface DecimalSize {
   readonly scale: number
 }
 
+/**
+ * A column of the type `tsvector` under declaration: `search(words, "text")` looks into it, and `rank(words, "text")` sorts by it. No record shows it and no body
+ * gives it.
+ */
+export class SearchVector implements AnyField {
+  readonly _tag = "Field"
+  readonly spec: FieldSpec
+  declare readonly "~field": {
+    readonly kind: "searchVector"
+    readonly value: never
+    readonly optional: false
+    readonly readOnly: true
+    readonly generated: true
+    readonly marks: never
+  }
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+
+  /** The column's name where it differs from the field's. */
+  column(name: string): SearchVector {
+    return new SearchVector({ ...this.spec, column: name })
+  }
+}
+
+/** What a declaration says of the JSON in a column. */
+export interface JsonOptions {
+  /** Paths by names of members with periods between them; texts, decimals, booleans and enums. */
+  readonly paths?: { readonly [path: string]: AnyField }
+  /** The column's type, where paths are declared: `jsonb` if nothing is said. */
+  readonly type?: "jsonb" | "json"
+}
+
 type RelationTo<Value extends Json, Name extends string> = FieldBuilder<
   "relation",
   Value,
@@ -309,6 +368,9 @@ export const relation: {
     kind: "relation",
     target: typeof target === "object" && target !== null ? target.name : target
   })
+
+/** An element of an array: a value of a kind, which may be null where `optional()` says so. Everything else is said of the array. */
+type Element<Value extends Json, Optional extends boolean> = FieldBuilder<ScalarKind, Value, Optional>
 
 const plain = <K extends ScalarKind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
   new FieldBuilder({ ...blankField, kind })
@@ -338,15 +400,48 @@ export const f = {
   enum: <const Values extends readonly string[]>(values: Values): FieldBuilder<"enum", Values[number]> =>
     new FieldBuilder({ ...blankField, kind: "enum", values }),
   uuid: () => plain<"uuid", string>("uuid"),
-  /** Any JSON value (`json` or `jsonb` columns). */
-  json: () => plain<"json", Json>("json"),
+  /** Any JSON value (`json` or `jsonb` columns). Its declared paths can be filtered and sorted by, as `meta.size.width`. */
+  json: ({ paths, type }: JsonOptions = {}): FieldBuilder<"json", Json> =>
+    new FieldBuilder({ ...blankField, kind: "json", paths: paths ?? null, storage: type ?? "jsonb" }),
   /** An ISO 4217 currency code: `EUR`. */
   currency: () => plain<"currency", string>("currency"),
   /** An ISO 3166-1 alpha-2 country code: `CH`. */
   country: () => plain<"country", string>("country"),
+  /**
+   * An array of the database: `f.array(f.text().max(40))`. `.max(n)` bounds how many elements, 1,000 unless it says so. An element that is `optional()` may
+   * be null.
+   */
+  array: <Value extends Json, Optional extends boolean = false>(
+    element: Element<Value, Optional>
+  ): FieldBuilder<"array", ReadonlyArray<Optional extends true ? Value | null : Value>> =>
+    new FieldBuilder({ ...blankField, kind: "array", element }),
+  /** A time of day without a zone: `09:30:00`. */
+  time: () => plain<"time", string>("time"),
+  /** Months, days and microseconds as an ISO 8601 duration: `P1Y2M3DT4H5M6.7S`. */
+  interval: () => plain<"interval", string>("interval"),
+  /** An IP address with or without a prefix (`inet`): `192.0.2.1`, `2001:db8::/32`. */
+  inet: () => plain<"inet", string>("inet"),
+  /** A network (`cidr`): `192.0.2.0/24`. */
+  cidr: () => plain<"cidr", string>("cidr"),
+  /** A MAC address: `08:00:2b:01:02:03`. */
+  macaddr: () => plain<"macaddr", string>("macaddr"),
+  /** Bytes (`bytea`) as base64, at most 65,536 unless `max` says so. What is larger, or is a document, is a file. */
+  bytes: (size?: { readonly max: number }): FieldBuilder<"bytes", string> =>
+    new FieldBuilder({ ...blankField, kind: "bytes", max: size == null ? null : size.max }),
+  /** An amount in a `money` column, as an exact decimal. `scale`: digits after the point, 2 unless the database's `lc_monetary` has others. */
+  money: (size?: { readonly scale: number }): FieldBuilder<"money", string> =>
+    new FieldBuilder({ ...blankField, kind: "money", scale: size == null ? null : size.scale }),
+  /** A range of such values: `[1,10)`, `[2026-01-01,)`, `empty`. */
+  range: (of: RangeElement): FieldBuilder<"range", string> =>
+    new FieldBuilder({ ...blankField, kind: "range", type: of }),
+  /** A value of a type of PostgreSQL that has no kind, such as `point`: its text as the database prints it. */
+  native: (type: string): FieldBuilder<"native", string> => new FieldBuilder({ ...blankField, kind: "native", type }),
   /** A document or an image: its stored value is a URI in a text column (`docs/guides/files.md`). */
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */
   files: () => new FileBuilder<FieldSpec, false, false, true>({ ...blankField, kind: "files", file: {} }),
+  /** Words of texts, in a `tsvector` column. `config`: the configuration that made them, such as `english`; `simple` if nothing is said. */
+  searchVector: ({ config = "simple" }: { readonly config?: string } = {}): SearchVector =>
+    new SearchVector({ ...blankField, kind: "searchVector", config, readOnly: true, optional: true }),
   relation
 } as const

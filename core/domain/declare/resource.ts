@@ -7,7 +7,9 @@ import type { Caller } from "../access/caller.ts"
 import type { RuleAnswer, Where } from "../access/rules.ts"
 import { builtInEvents, type ChangeOperation } from "../model/event.ts"
 import type { FieldProblem } from "../model/model.ts"
+import type { Duration } from "../value/duration.ts"
 import type { Json } from "../value/kind.ts"
+import type { DatabaseFunction } from "./database-function.ts"
 import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
 import type { FieldName, RecordOf } from "./record.ts"
 
@@ -34,6 +36,8 @@ export interface AccessDeclaration<Fields extends FieldMap> {
   readonly create?: RuleOf<WriteContext<Fields>>
   readonly update?: RuleOf<WriteContext<Fields>>
   readonly delete?: RuleOf<WriteContext<Fields>>
+  /** Of a materialized view: who may refresh it. Without it nobody may. */
+  readonly refresh?: boolean | readonly string[]
   /** Rules of single fields: a field the caller may not read does not exist for them. */
   readonly fields?: {
     readonly [Name in FieldName<Fields>]?: {
@@ -61,6 +65,16 @@ export type EventsDeclaration<Fields extends FieldMap> =
   & { readonly [Name in keyof typeof builtInEvents]?: true | EventDeclaration<Fields> }
   & { readonly [name: string]: true | EventDeclaration<Fields> }
 
+/** How a materialized view is refreshed (docs/guides/views-and-functions.md#materialized-views). */
+export interface MaterializedDeclaration {
+  /** When it is refreshed besides: a cron pattern of five fields, or of six with seconds first. */
+  readonly schedule?: string
+  /** The time zone of `schedule`, default UTC. */
+  readonly timezone?: string
+  /** How long one refresh may take, default 10 minutes, at most a day. */
+  readonly timeout?: Duration
+}
+
 /**
  * A column that the service uses itself: the name of a declared field, the name of a column without a field, or a field declaration for
  * such a column (`f.integer().column("tenant_id")`) when its kind is not the usual one.
@@ -78,12 +92,19 @@ export interface ResourceDeclaration<
   Tenant extends SystemColumn<Fields> = SystemColumn<Fields>,
   SoftDelete extends SystemColumn<Fields> = SystemColumn<Fields>,
   Version extends SystemColumn<Fields> = SystemColumn<Fields>,
-  Owner extends FieldName<Fields> = FieldName<Fields>
+  Owner extends FieldName<Fields> = FieldName<Fields>,
+  Arguments extends FieldMap = FieldMap
 > {
   /** What its records are, for people: plain text of at most 2,000 characters. */
   readonly description?: string
   /** The table, `schema.table` allowed; the resource's name when left out. */
   readonly table?: string
+  /** Instead of a table: a function of the database whose rows it shows, `fn("shop.orders_of", { customer: f.integer() })`. It is read-only. */
+  readonly from?: DatabaseFunction<Arguments>
+  /** The table is a materialized view: lists tell how old its data is, and who `access.refresh` names may refresh it. It is read-only. */
+  readonly materialized?: boolean | MaterializedDeclaration
+  /** Nobody creates, changes or deletes records through the service: for views, and for tables that something else fills. */
+  readonly readOnly?: boolean
   readonly fields: Fields
   /** One field, or several in the order in which they stand in URLs. */
   readonly primaryKey: Key
@@ -109,6 +130,9 @@ type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Field
 type KeyField<Fields extends FieldMap, Key> = Key extends readonly (infer Each extends FieldName<Fields>)[] ? Each
   : Extract<Key, FieldName<Fields>>
 
+/** Of a resource over a table. */
+export type NoArguments = { readonly [name: string]: never }
+
 /** A declared resource. Its declaration is read at startup only, so a mistake in it is a refusal and not a crash. */
 export interface Resource<
   Name extends string = string,
@@ -116,7 +140,8 @@ export interface Resource<
   Key extends Json = Json,
   Managed extends string = string,
   Owner extends string = string,
-  KeyField extends string = string
+  KeyField extends string = string,
+  Arguments extends FieldMap = FieldMap
 > {
   readonly _tag: "Resource"
   readonly name: Name
@@ -129,6 +154,8 @@ export interface Resource<
   readonly "~owner": Owner
   /** Names of the fields of the key. */
   readonly "~keyField": KeyField
+  /** Arguments of the function that gives its rows. */
+  readonly "~arguments": Arguments
 }
 
 /** The record type of a resource: `RecordFrom<typeof orders>`. */
@@ -151,17 +178,19 @@ export const defineResource = <
   const Tenant extends SystemColumn<Fields> = never,
   const SoftDelete extends SystemColumn<Fields> = never,
   const Version extends SystemColumn<Fields> = never,
-  const Owner extends FieldName<Fields> = never
+  const Owner extends FieldName<Fields> = never,
+  Arguments extends FieldMap = NoArguments
 >(
   name: Name,
-  declaration: ResourceDeclaration<Fields, Key, Tenant, SoftDelete, Version, Owner>
+  declaration: ResourceDeclaration<Fields, Key, Tenant, SoftDelete, Version, Owner, Arguments>
 ): Resource<
   Name,
   Fields,
   KeyOf<Fields, Key>,
   Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
   Owner,
-  KeyField<Fields, Key>
+  KeyField<Fields, Key>,
+  Arguments
 > => {
   const resource: Pick<Resource<Name>, "_tag" | "name" | "declaration"> = { _tag: "Resource", name, declaration }
   return resource as Resource<
@@ -170,6 +199,7 @@ export const defineResource = <
     KeyOf<Fields, Key>,
     Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
     Owner,
-    KeyField<Fields, Key>
+    KeyField<Fields, Key>,
+    Arguments
   >
 }

@@ -291,6 +291,13 @@ describe("checkWatched", () => {
     })
   })
 
+  it("refuses search vectors, whose words only the database knows", () => {
+    const vector = model.byName.get("note")!
+    expect(refusalOf({ op: "words", field: vector, text: "lamp" })?.members).toMatchObject({
+      errors: [{ code: "not-watchable" }]
+    })
+  })
+
   it("lets through what a list may ask for otherwise", () => {
     for (
       const text of [

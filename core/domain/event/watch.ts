@@ -68,7 +68,10 @@ export const weightOf = (tree: FilterTree): number => {
       return scanWeight * tree.fields.length
     case "match":
     case "contains":
+    case "same":
     case "regex":
+    case "has":
+    case "length":
       return scanWeight
     case "some":
     case "count":
@@ -109,6 +112,14 @@ export const checkWatched = (filter: FilterTree): Result.Result<FilterTree, Prob
       "similar() cannot be watched: it takes long on long texts.",
       "Look for a part of the text instead, such as name:part.",
       similar
+    ))
+  }
+  if (conditionsOf(filter, "words").length > 0) {
+    return Result.fail(refuse(
+      "not-watchable",
+      "Search vectors cannot be watched: only the database knows the forms of words.",
+      "Look for a part of a text instead, such as name:part.",
+      [{}]
     ))
   }
   // Counted repetitions multiply what it takes to compile a pattern.

@@ -4,10 +4,13 @@
  */
 
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
-import { callTree, countedTree, searchTree } from "./functions.ts"
+import { callTree, countedTree, holdsTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
+import { holdsValues } from "./literal.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
+import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type Place, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
@@ -30,14 +33,30 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
   currency: equality,
   country: equality,
   uuid: equality,
+  time: ordered,
+  interval: ordered,
+  inet: ordered,
+  cidr: ordered,
+  macaddr: ordered,
+  money: ordered,
+  range: ordered,
+  bytes: equality,
+  native: [],
   json: [],
-  list: []
+  list: [":"]
 }
+
+/** The operators of a field. A list of files is asked about its presence only. */
+const operatorsOf = (field: Field): readonly Comparator[] =>
+  isOrderedEnum(field) ? ordered : field.kind === "list" && !holdsValues(field) ? [] : operators[field.kind]
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
 const allowed = ({ field, name }: Place): string => {
-  const of = operators[field.kind]
+  if (holdsValues(field)) {
+    return `Write ${name}:value (has the element), in(${name}, …) (has one of them), length(${name}) >= 2, ${name}:* or isNull(${name}).`
+  }
+  const of = operatorsOf(field)
   const list = of.length === 0 ? "" : `${of.join(" ")} and `
   return `A field of the kind ${field.kind} takes ${list}${name}:* (present), ${name} = null.`
 }
@@ -63,6 +82,11 @@ const equals = (checking: Checking, { field, name }: Place, restriction: Restric
 const has = (checking: Checking, place: Place, restriction: Restriction): FilterTree | null => {
   const { field } = place
   const { isAt, value } = restriction
+  if (field.kind === "list") {
+    const operand = operandOf(checking, elementField(field), value, place.name)
+    return operand === null ? null : { op: "has", field, values: [operand] }
+  }
+  if (field.kind === "range") return holdsTree(checking, field, value, place.name)
   if (field.kind !== "text") return equals(checking, place, restriction)
   const caller = callerOf(checking, field, value)
   if (caller === null) return null
@@ -90,7 +114,8 @@ const restrictionTree = (checking: Checking, restriction: Restriction): FilterTr
     if (value.text === "null" && is === "=") return not(presentAt(place))
     if (value.text === "null" && is === "!=") return presentAt(place)
   }
-  if (!operators[field.kind].includes(is)) {
+  if (value.of === "call" && value.name.text === "field") return pairTree(checking, place, restriction, value)
+  if (!operatorsOf(field).includes(is)) {
     return checking.findings.add(
       "operator",
       `The operator ${is} does not work on the field ${quote(name)} of the kind ${field.kind}.`,

@@ -5,11 +5,15 @@
 
 import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
+import { overlaps, rangeAround } from "../value/exact.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
+import { cellsIn } from "../value/list.ts"
+import { memberCell } from "./member.ts"
 import { compilePattern } from "./pattern.ts"
-import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
+import { containsIgnoringCase, isSame, isSimilar, matchesParts } from "./text.ts"
 import {
   type Bindings,
   type Comparison,
@@ -22,7 +26,7 @@ import {
 
 /**
  * The canonical cell that an operand stands for when it is compared with a field. Null equals nothing. For a date field `now` is the day in
- * UTC. A caller value that is missing, or no value of the field's kind, is null.
+ * UTC, for a range the range that holds it alone. A caller value that is missing, or no value of the field's kind, is null.
  */
 export const operandCell = (operand: Operand, field: Field, bindings: Bindings): Cell => {
   switch (operand.of) {
@@ -32,7 +36,9 @@ export const operandCell = (operand: Operand, field: Field, bindings: Bindings):
       return bindings.params[operand.index] ?? null
     case "now": {
       const time = timestampFromMicros(bindings.now + operand.offset)
-      return field.kind === "date" ? time.slice(0, 10) : time
+      const ofDays = field.kind === "date" || (field.kind === "range" && field.of === "date")
+      const cell = ofDays ? time.slice(0, 10) : time
+      return field.kind === "range" ? rangeAround(field, cell) : cell
     }
     case "caller": {
       const text = operand.value === "id" ? bindings.caller.id : bindings.caller.tenant
@@ -56,6 +62,20 @@ const holds = (order: number, is: Comparison): boolean => {
     case ">=":
       return order >= 0
   }
+}
+
+/** Whether a comparison holds. What is none of an enum's values has no place in its order. */
+const compares = (field: Field, cell: string, is: Comparison, other: string): boolean =>
+  field.kind === "enum" && (is === "=" || !field.values.includes(cell) || !field.values.includes(other))
+    ? is === "=" && cell === other
+    : holds(compareCells(field, cell, other), is)
+
+/** The cell of a field, or of what a path finds in the JSON of one. */
+export const cellIn = (field: Field, cellOf: (field: Field) => Cell): Cell => {
+  const { member } = field
+  if (member === undefined) return cellOf(field)
+  const cell = cellOf(member.of)
+  return cell === null ? null : memberCell(field.kind, member, cell)
 }
 
 type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
@@ -83,6 +103,24 @@ export type Related = (way: Way, value: string) => Iterable<CellOf>
 
 const unrelated: Related = () => {
   throw new Error("There are no related records at hand.")
+}
+
+/** The cell at the end of relations that lead to one record each; null where there is none that is seen. */
+export const cellThrough = (
+  ways: readonly Way[],
+  field: Field,
+  cellOf: CellOf,
+  bindings: Bindings,
+  related: Related
+): Cell => {
+  const [way, ...rest] = ways
+  if (way === undefined) return cellOf(field)
+  const value = cellOf(way.relation.from)
+  if (value === null) return null
+  for (const record of related(way, value)) {
+    if (evaluate(way.rows, record, bindings, related)) return cellThrough(rest, field, record, bindings, related)
+  }
+  return null
 }
 
 /** How many related records pass, as far as that has to be known. */
@@ -129,14 +167,20 @@ export const evaluate = (
     case "count":
       return holds(passing(tree, tree.number + 1, cellOf, bindings, related) - tree.number, tree.is)
     case "null":
-      return cellOf(tree.field) === null
+      return cellIn(tree.field, cellOf) === null
+    case "words":
+      throw new Error("only the database knows the forms of words")
     case "search":
       return tree.fields.some((field) => {
         const cell = cellOf(field)
         return cell !== null && containsIgnoringCase(cell, tree.text)
       })
+    case "pair": {
+      const [cell, other] = [cellIn(tree.field, cellOf), cellIn(tree.other, cellOf)]
+      return cell !== null && other !== null && compares(tree.field, cell, tree.is, other)
+    }
     default: {
-      const cell = cellOf(tree.field)
+      const cell = cellIn(tree.field, cellOf)
       return cell !== null && cellPasses(tree, cell, bindings)
     }
   }
@@ -163,6 +207,8 @@ export const evaluateKnown = (
       const answer = evaluateKnown(tree.item, cellOf, bindings, related)
       return answer === null ? null : !answer
     }
+    case "words":
+      return null
     default: {
       if (related === undefined && relatedOf(tree).length > 0) return null
       let known = true
@@ -183,24 +229,57 @@ export const evaluateKnown = (
 
 type CellTree = Exclude<
   FilterTree,
-  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }
+  RelatedTree | { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "pair" | "search" | "words" }
 >
+
+/** Whether something is in a sorted list. */
+const isAmong = (sorted: readonly string[], wanted: string, order: (a: string, b: string) => number): boolean => {
+  let low = 0
+  for (let high = sorted.length; low < high;) {
+    const middle = (low + high) >> 1
+    if (order(sorted[middle]!, wanted) < 0) low = middle + 1
+    else high = middle
+  }
+  return low < sorted.length && order(sorted[low]!, wanted) === 0
+}
 
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {
   switch (tree.op) {
     case "compare": {
       const operand = operandCell(tree.value, tree.field, bindings)
-      return operand !== null && holds(compareCells(tree.field, cell, operand), tree.is)
+      return operand !== null && compares(tree.field, cell, tree.is, operand)
     }
     case "in":
       return tree.values.some((value) => {
         const operand = operandCell(value, tree.field, bindings)
         return operand !== null && compareCells(tree.field, cell, operand) === 0
       })
+    case "has": {
+      const of = elementField(tree.field)
+      const order = (a: string, b: string): number => compareCells(of, a, b)
+      const elements = cellsIn(cell).filter((each) => each !== null)
+      // A long list may be asked for thousands of values.
+      const sorted = tree.values.length > 1 ? elements.toSorted(order) : elements
+      return tree.values.some((value) => {
+        const operand = operandCell(value, of, bindings)
+        if (operand === null) return false
+        return sorted === elements
+          ? elements.some((each) => order(each, operand) === 0)
+          : isAmong(sorted, operand, order)
+      })
+    }
+    case "length":
+      return holds(cellsIn(cell).length - tree.number, tree.is)
+    case "overlaps": {
+      const operand = operandCell(tree.value, tree.field, bindings)
+      return operand !== null && overlaps(tree.field, cell, operand)
+    }
     case "match":
       return matchesParts(cell, tree.parts)
     case "contains":
       return containsIgnoringCase(cell, tree.text)
+    case "same":
+      return isSame(cell, tree.text, tree.whole)
     case "similar":
       return isSimilar(cell, tree.text)
     case "regex":

@@ -4,14 +4,18 @@
  */
 
 import * as Result from "effect/Result"
+import type { Field, FieldOf } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
-import type { Kind } from "../value/kind.ts"
+import { elementOf, rangeAround } from "../value/exact.ts"
+import { hasEquality } from "../value/traits.ts"
 import { decodePattern } from "./lex.ts"
-import { type Checking, operandOf, soughtOf } from "./literal.ts"
+import { type Checking, holdsValues, operandOf, soughtOf } from "./literal.ts"
+import { fieldUsage } from "./pair.ts"
 import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
-import { type End, endOf, type Place, placeOf, presentAt, through } from "./path.ts"
+import { type End, endOf, type Place, placeOf, presentAt, through, vectorOf } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
 import type { Comparison, FilterTree, Operand } from "./tree.ts"
 import { always, confined, not } from "./tree.ts"
@@ -42,11 +46,11 @@ const fieldOfKind = (
   checking: Checking,
   value: Value,
   call: Call,
-  accepts: (kind: Kind) => boolean,
+  accepts: (field: Field) => boolean,
   usage: string
 ): Place | null => {
   const place = fieldArgument(checking, value, usage)
-  if (place === null || accepts(place.field.kind)) return place
+  if (place === null || accepts(place.field)) return place
   const { field: { kind }, name } = place
   return checking.findings.add(
     "operator",
@@ -74,15 +78,98 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
   return { op: "search", fields: checking.scope.searched, text }
 }
 
+/** Most characters of a text whose words are looked for. */
+export const maxWords = 1_000
+
+/** Words of a text in a search vector: `search(words, "tall -lamp")`. */
+const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): FilterTree | null => {
+  if (vector!.of !== "word") {
+    return checking.findings.add(
+      "argument",
+      "The first argument is the name of a search vector, without quotes.",
+      "Write search('text') or search(vector, 'text').",
+      vector!
+    )
+  }
+  const place = vectorOf(checking, vector!)
+  const text = soughtOf(checking, value!)
+  if (place === null || text === null) return null
+  if (pastCharacters(text, maxWords) !== null) {
+    return checking.findings.add(
+      "limit",
+      `The text to look for has more than ${maxWords} characters.`,
+      "Look for fewer words.",
+      value!
+    )
+  }
+  return through(place.ways, { op: "words", field: place.field, text }, place.span)
+}
+
 const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
 
-const isText = (kind: Kind): boolean => kind === "text"
+const containsUsage = "contains(field, value) with a field of ranges"
+const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
+
+/** Whether a range holds a value: `during:2026-01-31` and `contains(during, 2026-01-31)`. */
+export const holdsTree = (
+  checking: Checking,
+  field: FieldOf<"range">,
+  value: Value,
+  name: string
+): FilterTree | null => {
+  const operand = operandOf(checking, { ...field, ...elementOf(field) }, value, name)
+  return operand === null ? null : {
+    op: "overlaps",
+    field,
+    value: operand.of === "literal" ? { ...operand, text: rangeAround(field, operand.text) } : operand
+  }
+}
+
+/** A condition on a range and another range, or on a value of the kind that the range goes over. */
+const rangeTree = (
+  checking: Checking,
+  [name, value]: readonly Value[],
+  call: Call,
+  of: "value" | "range"
+): FilterTree | null => {
+  const usage = of === "value" ? containsUsage : overlapsUsage
+  const place = fieldOfKind(checking, name!, call, ({ kind }) => kind === "range", usage)
+  if (place === null || place.field.kind !== "range") return null
+  const { field, name: called, span, ways } = place
+  if (of === "value") {
+    const tree = holdsTree(checking, field, value!, called)
+    return tree === null ? null : through(ways, tree, span)
+  }
+  const operand = operandOf(checking, field, value!, called)
+  return operand === null ? null : through(ways, { op: "overlaps", field, value: operand }, span)
+}
+
+const isText = ({ kind }: Field): boolean => kind === "text"
+const hasValues = (field: Field): boolean => hasEquality(field.kind) && (field.kind !== "list" || holdsValues(field))
 
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
 const regexUsage = "regex(field, 'pattern') with a text field"
 
+const sameUsage = "same(field, 'text') with a text field"
+const beginsUsage = "begins(field, 'text') with a text field"
+
+/** A text ignoring case: the whole value, or its beginning. */
+const sameFunction = (whole: boolean, usage: string): FilterFunction => ({
+  usage,
+  least: 2,
+  most: 2,
+  check: (checking, args, call) => {
+    const place = fieldOfKind(checking, args[0]!, call, isText, usage)
+    const text = soughtOf(checking, args[1]!)
+    return place === null || text === null
+      ? null
+      : through(place.ways, { op: "same", field: place.field, text, whole }, place.span)
+  }
+})
+
 const hasUsage = "has(lines) or has(lines, \"quantity > 10\")"
+const lengthUsage = "length(tags) >= 2 with a list"
 const countUsage = "count(lines) >= 3 or count(lines, \"quantity > 10\") >= 3"
 
 /** A relation, and a filter of its records. */
@@ -151,15 +238,51 @@ const placesIn = (raw: string, start: number): (at: number) => number => {
 /** Most related records that a count is compared with. */
 const maxNumber = 999_999_999
 
-/** `count(lines) >= 3`, or null after reporting. */
-export const countedTree = (
-  checking: Checking,
-  { call, is, isAt, value }: Extract<Syntax, { readonly node: "counted" }>
-): FilterTree | null => {
-  const { findings } = checking
+type Counted = Extract<Syntax, { readonly node: "counted" }>
+
+/** The number that a count is compared with, or null after reporting. A client may write it as any value, in quotes. */
+const numberOf = ({ findings }: Checking, value: Value): number | null =>
+  value.of !== "call" && /^\d{1,9}$/.test(value.text) ? Number(value.text) : findings.add(
+    "value",
+    "A count is compared with a whole number.",
+    `Write a number from 0 to ${maxNumber}.`,
+    value
+  )
+
+/** `count(lines) >= 3` or `length(tags) >= 2`, or null after reporting. */
+export const countedTree = (checking: Checking, counted: Counted): FilterTree | null => {
+  const { call, is, isAt } = counted
   if (is === ":") {
-    return findings.add("operator", "The operator : does not work on a count.", "Use = != < <= > >=.", isAt)
+    return checking.findings.add("operator", "The operator : does not work on a count.", "Use = != < <= > >=.", isAt)
   }
+  return call.name.text === "length" ? lengthTree(checking, counted, is) : countTree(checking, counted, is)
+}
+
+const lengthTree = (
+  checking: Checking,
+  { call, value }: Counted,
+  is: Comparison | "!="
+): FilterTree | null => {
+  if (call.args.length !== 1) {
+    return checking.findings.add(
+      "argument",
+      `length() takes 1 argument, not ${call.args.length}.`,
+      `Write ${lengthUsage}.`,
+      call
+    )
+  }
+  const place = fieldOfKind(checking, call.args[0]!, call, holdsValues, lengthUsage)
+  const number = numberOf(checking, value)
+  if (place === null || number === null) return null
+  const { field, span, ways } = place
+  if (!holdsValues(field)) return null
+  const length = (compared: Comparison): FilterTree =>
+    through(ways, { op: "length", field, is: compared, number }, span)
+  return is === "!=" ? not(length("=")) : length(is)
+}
+
+const countTree = (checking: Checking, { call, value }: Counted, is: Comparison | "!="): FilterTree | null => {
+  const { findings } = checking
   if (call.args.length < 1 || call.args.length > 2) {
     return findings.add(
       "argument",
@@ -169,15 +292,8 @@ export const countedTree = (
     )
   }
   const related = relatedArguments(checking, call.args, countUsage)
-  if (value.of !== "word" || !/^\d{1,9}$/.test(value.text)) {
-    return findings.add(
-      "value",
-      "A count is compared with a whole number.",
-      `Write a number from 0 to ${maxNumber}.`,
-      value
-    )
-  }
-  if (related === null) return null
+  const number = numberOf(checking, value)
+  if (related === null || number === null) return null
   const { end: { ways }, item } = related
   if (ways.length > 1) {
     return findings.add(
@@ -192,7 +308,7 @@ export const countedTree = (
     way: ways[0]!,
     item,
     is: compared,
-    number: Number(value.text),
+    number,
     span: spanOf(checking, call)
   })
   return is === "!=" ? not(count("=")) : count(is)
@@ -204,22 +320,24 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 2,
     most: Infinity,
     check: (checking, args, call) => {
-      const place = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json", inUsage)
+      const place = fieldOfKind(checking, args[0]!, call, hasValues, inUsage)
       if (place === null) return null
       const { field, name, span, ways } = place
+      const of = holdsValues(field) ? elementField(field) : field
       const values: Operand[] = []
       for (let at = 1; at < args.length && !checking.findings.full; at++) {
-        const operand = operandOf(checking, field, args[at]!, name)
+        const operand = operandOf(checking, of, args[at]!, name)
         if (operand !== null) values.push(operand)
       }
-      return values.length === args.length - 1 ? through(ways, { op: "in", field, values }, span) : null
+      if (values.length < args.length - 1) return null
+      return through(ways, holdsValues(field) ? { op: "has", field, values } : { op: "in", field, values }, span)
     }
   },
   search: {
-    usage: "search('text')",
+    usage: "search('text') or search(vector, 'text')",
     least: 1,
-    most: 1,
-    check: (checking, args) => searchTree(checking, args[0]!)
+    most: 2,
+    check: (checking, args) => args.length === 1 ? searchTree(checking, args[0]!) : wordsTree(checking, args)
   },
   similar: {
     usage: similarUsage,
@@ -279,6 +397,18 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
       return place === null ? null : not(presentAt(place))
     }
   },
+  contains: {
+    usage: containsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "value")
+  },
+  overlaps: {
+    usage: overlapsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "range")
+  },
   has: {
     usage: hasUsage,
     least: 1,
@@ -294,6 +424,22 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     most: 2,
     check: (checking, _, call) =>
       checking.findings.add("argument", "count() gives a number, which is compared.", `Write ${countUsage}.`, call)
+  },
+  length: {
+    usage: lengthUsage,
+    least: 1,
+    most: 1,
+    check: (checking, _, call) =>
+      checking.findings.add("argument", "length() gives a number, which is compared.", `Write ${lengthUsage}.`, call)
+  },
+  same: sameFunction(true, sameUsage),
+  begins: sameFunction(false, beginsUsage),
+  field: {
+    usage: fieldUsage,
+    least: 1,
+    most: 1,
+    check: (checking, _, call) =>
+      checking.findings.add("argument", "field() is a value, not a condition.", `Write ${fieldUsage}.`, call)
   },
   now: {
     usage: "now() after a comparison, such as created_at > now() - 7d",

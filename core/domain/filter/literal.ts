@@ -4,7 +4,7 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
 import type { Kind } from "../value/kind.ts"
@@ -94,6 +94,9 @@ export const soughtOf = (checking: Checking, value: Value): string | null => {
   return text === null || isTooLongToSeek(checking, value, text) ? null : text
 }
 
+/** Whether a field is a list whose elements can be asked for. Those of a list of files cannot: they are addresses of the service. */
+export const holdsValues = (field: Field): field is FieldOf<"list"> => field.kind === "list" && field.file === null
+
 /** Kinds that a caller's id or tenant may be compared with. */
 const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]
 
@@ -126,7 +129,9 @@ const refuseValue = ({ findings }: Checking, name: string, text: string, hint: s
 export const operandOf = (checking: Checking, field: Field, value: Value, name = field.name): Operand | null => {
   if (value.of === "call") {
     if (value.name.text !== "now") {
-      const hint = "Only now() can stand as a value; put text in quotes."
+      const hint = value.name.text === "field"
+        ? "field(…) stands after = != < <= > or >=, alone."
+        : "Only now() and field(…) can stand as a value; put text in quotes."
       return checking.findings.add("value", `${quote(value.name.text)} cannot be used as a value.`, hint, value.name)
     }
     if (value.args.length > 0) {

@@ -22,7 +22,19 @@ const maxShiftSeconds = 1_000n * 31_557_600n
 /** The names that a following parenthesis makes a call even across white space. */
 const spacedNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
 /** All functions. The further ones are words of everyday texts: only a parenthesis right behind makes them a call. */
-export const functionNames = [...spacedNames, "has", "count"] as const
+export const functionNames = [
+  ...spacedNames,
+  "has",
+  "count",
+  "length",
+  "same",
+  "begins",
+  "field",
+  "contains",
+  "overlaps"
+] as const
+/** Functions that give a number, which is compared. */
+const countNames: readonly string[] = ["count", "length"] satisfies readonly FunctionName[]
 export type FunctionName = (typeof functionNames)[number]
 
 /** Unquoted text as written, escapes included. */
@@ -259,7 +271,9 @@ class Parser {
       const name = wordOf(token)
       if (this.opensCall(name, spacedNames)) {
         const call = this.call(name, level)
-        return name.text === "count" && this.at("comparator") ? this.counted(call, level) : { node: "call", call }
+        return countNames.includes(name.text) && this.at("comparator")
+          ? this.counted(call, level)
+          : { node: "call", call }
       }
       if (this.at("comparator")) return this.restriction(name, level)
       if (token.text.startsWith(".") || token.text.endsWith(".")) {
@@ -293,7 +307,7 @@ class Parser {
     const value = token.kind === "string"
       ? this.quoted(token)
       : this.opensCall(name, ["now"])
-      ? this.shifted(this.call(name, level))
+      ? this.called(name, level)
       : name
     if (this.at("comparator")) {
       this.refuse(
@@ -379,7 +393,13 @@ class Parser {
     this.advance()
     if (token.kind === "string") return this.quoted(token)
     const word = wordOf(token)
-    return this.opensCall(word, ["now"]) ? this.shifted(this.call(word, level)) : word
+    return this.opensCall(word, ["now"]) ? this.called(word, level) : word
+  }
+
+  /** A call in value position. After the name of a field no offset can stand, so that a dash there begins a condition. */
+  called(name: Word, level: number): Call {
+    const call = this.call(name, level)
+    return name.text === "field" ? call : this.shifted(call)
   }
 
   call(name: Word, level: number): Call {

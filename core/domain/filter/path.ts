@@ -31,30 +31,39 @@ export interface End {
   readonly scope: FilterScope
 }
 
-const nowhere = (checking: Checking, name: Word): null =>
-  checking.findings.add(
-    "unknown-field",
-    "No condition can go through relations here.",
-    "Ask for fields of the record itself.",
-    name
-  )
+/** Where a path begins, and where its errors go. */
+export type Following = Pick<Checking, "depth" | "findings" | "scope">
+
+/** What goes along a path: how a text is refused that goes too far, or where no path leads. */
+export interface Traveller {
+  readonly what: "condition" | "order"
+  readonly otherwise: string
+}
+
+const asCondition: Traveller = { what: "condition", otherwise: "Ask for fields of the record itself." }
+
+const nowhere = ({ findings }: Following, name: Word, { otherwise, what }: Traveller): null =>
+  findings.add("unknown-field", `No ${what} can go through relations here.`, otherwise, name)
 
 /** Follows relations. `missing` says how an unknown name is refused. */
-const follow = (
-  checking: Checking,
+export const follow = (
+  checking: Following,
   name: Word,
   steps: readonly string[],
-  missing: (hint: string) => null
+  missing: (hint: string) => null,
+  traveller: Traveller = asCondition
 ): End | null => {
   let { scope } = checking
   const ways: Way[] = []
   for (const step of steps) {
     const { relations } = scope
-    if (relations === undefined) return nowhere(checking, name)
+    if (relations === undefined) return nowhere(checking, name, traveller)
     if (checking.depth + ways.length === maxRelationDepth) {
       return checking.findings.add(
         "limit",
-        `A condition goes through at most ${maxRelationDepth} relations.`,
+        `${
+          traveller.what === "order" ? "An order" : "A condition"
+        } goes through at most ${maxRelationDepth} relations.`,
         "Ask a resource that is nearer.",
         name
       )
@@ -69,16 +78,28 @@ const follow = (
   return { ways, scope }
 }
 
-const hintFor = (text: string, before: readonly string[], names: readonly string[], what: string): string => {
+/** A hint about a name at some place of a path. */
+export const hintFor = (text: string, before: readonly string[], names: readonly string[], what: string): string => {
   const near = nearest(text, names)
   return near === null ? nameHint(text, names, what) : `Did you mean ${[...before, near].join(".")}?`
 }
 
 /** Refuses a path with an empty part. */
-const isWhole = (checking: Checking, name: Word, parts: readonly string[]): boolean => {
+export const isWhole = ({ findings }: Following, name: Word, parts: readonly string[]): boolean => {
   if (!parts.includes("")) return true
-  checking.findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
+  findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
   return false
+}
+
+/** How many words of a path are relations: the rest is a field there, or a declared path into one. */
+export const relationSteps = (scope: FilterScope, words: readonly string[]): number => {
+  let at: FilterScope | undefined = scope
+  for (let steps = 1; steps < words.length - 1 && steps <= maxRelationDepth; steps++) {
+    at = at.relations?.step(words[steps - 1]!)?.scope
+    if (at === undefined) break
+    if (at.names.has(words.slice(steps).join("."))) return steps
+  }
+  return words.length - 1
 }
 
 /** The field that a name or a path stands for, or null after reporting. `usage` as of `fieldOf`. */
@@ -89,11 +110,15 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
     const field = fieldOf(checking, name, usage)
     return field === null ? null : { field, name: field.name, ways: [], span }
   }
-  const parts = name.text.split(".")
-  if (!isWhole(checking, name, parts)) return null
-  const last = parts.pop()!
+  const words = name.text.split(".")
+  if (!isWhole(checking, name, words)) return null
+  const steps = relationSteps(scope, words)
+  const parts = words.slice(0, steps)
+  const last = words.slice(steps).join(".")
   const missing = (hint: string): null =>
     findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
+  const inside = namesOf(scope, mayFilter(scope)).filter((each) => each.startsWith(`${parts[0]!}.`))
+  if (inside.length > 0) return missing(nameHint(name.text, inside, "Paths that can be filtered"))
   const end = follow(checking, name, parts, missing)
   if (end === null) return null
   const field = end.scope.names.get(last)
@@ -105,6 +130,30 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
   return field === undefined
     ? missing(hint)
     : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)
+}
+
+/** The search vector at the end of a path, or null after reporting. */
+export const vectorOf = (checking: Checking, name: Word): Place | null => {
+  const { findings } = checking
+  const parts = name.text.split(".")
+  if (!isWhole(checking, name, parts)) return null
+  const last = parts.pop()!
+  const missing = (hint: string): null =>
+    findings.add("unknown-field", `There is no search vector ${quote(name.text)}.`, hint, name)
+  const end = follow(checking, name, parts, missing)
+  if (end === null) return null
+  const { vectors } = end.scope
+  if (vectors === undefined) {
+    return findings.add(
+      "not-searchable",
+      "Words are looked for in lists only: here conditions are decided without the database, too.",
+      "Compare fields, or write search('text').",
+      name
+    )
+  }
+  const field = vectors.get(last)
+  if (field === undefined) return missing(hintFor(last, parts, [...vectors.keys()], "Search vectors"))
+  return { field, name: [...parts, field.name].join("."), ways: end.ways, span: findings.span(name) }
 }
 
 /** The end of a path that has relations only, or null after reporting. */

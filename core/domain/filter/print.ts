@@ -4,6 +4,7 @@
  */
 
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import type { FilterTree, Operand } from "./tree.ts"
 
 const escapes: { readonly [char: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
@@ -44,20 +45,45 @@ const negated = (item: FilterTree, at: string): string => {
   if (item.op === "compare" && item.is === "=") {
     return `${at}${item.field.name} != ${operandText(item.field, item.value)}`
   }
+  if (item.op === "pair" && item.is === "=") return pairText(item, "!=", at)
   if (item.op === "match") return `${at}${item.field.name} != ${matchText(item.parts)}`
   if (item.op === "null") return `${at}${item.field.name}:*`
+  if (item.op === "length" && item.is === "=") return `length(${at}${item.field.name}) != ${item.number}`
   if (item.op === "count" && item.is === "=") return `${countText(item)} != ${item.number}`
   const end = item.op === "some" ? endOf(item) : null
   if (end?.path === true) {
     const { tree } = end
     if (tree.op === "not") return `isNull(${end.at}${(tree.item as { readonly field: Field }).field.name})`
-    if (tree.op === "match" || (tree.op === "compare" && tree.is === "=")) return negated(tree, end.at)
+    if (
+      tree.op === "match" ||
+      ((tree.op === "compare" || tree.op === "pair" || tree.op === "length") && tree.is === "=")
+    ) {
+      return negated(tree, end.at)
+    }
   }
   return item.op === "and" || item.op === "or" ? `NOT (${printFilter(item)})` : `NOT ${printFilter(item)}`
 }
 
+type Pair = Extract<FilterTree, { readonly op: "pair" }>
+
+const pairText = ({ field, other }: Pair, is: string, at: string): string =>
+  `${at}${field.name} ${is} field(${at}${other.name})`
+
 /** What a path with a condition says by itself. Everything else about related records stands in `has(…)`. */
-const asPath: ReadonlySet<FilterTree["op"]> = new Set(["compare", "in", "match", "contains", "similar", "regex"])
+const asPath: ReadonlySet<FilterTree["op"]> = new Set([
+  "compare",
+  "pair",
+  "in",
+  "match",
+  "contains",
+  "same",
+  "words",
+  "similar",
+  "regex",
+  "has",
+  "length",
+  "overlaps"
+])
 
 /** The end of a chain of relations: the names that lead there, the tree there, and whether a path says it. */
 const endOf = (tree: Related): { readonly at: string; readonly tree: FilterTree; readonly path: boolean } => {
@@ -106,16 +132,34 @@ const printAt = (tree: FilterTree, at: string): string => {
       return negated(tree.item, at)
     case "compare":
       return `${at}${tree.field.name} ${tree.is} ${operandText(tree.field, tree.value)}`
+    case "pair":
+      return pairText(tree, tree.is, at)
     case "in":
       return `in(${[at + tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
+    case "has": {
+      const values = tree.values.map((value) => operandText(elementField(tree.field), value))
+      return values.length === 1
+        ? `${at}${tree.field.name}:${values[0]}`
+        : `in(${[at + tree.field.name, ...values].join(", ")})`
+    }
+    case "length":
+      return `length(${at}${tree.field.name}) ${tree.is} ${tree.number}`
     case "null":
       return `isNull(${tree.field.name})`
+    case "overlaps":
+      return `${tree.value.of === "now" ? "contains" : "overlaps"}(${at}${tree.field.name}, ${
+        operandText(tree.field, tree.value)
+      })`
     case "match":
       return `${at}${tree.field.name} = ${matchText(tree.parts)}`
     case "contains":
       return `${at}${tree.field.name}:${quoted(tree.text)}`
+    case "same":
+      return `${tree.whole ? "same" : "begins"}(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "search":
       return `search(${quoted(tree.text)})`
+    case "words":
+      return `search(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "similar":
       return `similar(${at}${tree.field.name}, ${quoted(tree.text)})`
     case "regex":

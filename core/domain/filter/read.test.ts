@@ -159,7 +159,7 @@ describe("text search", () => {
     ["\"\"", "value", "\"\""],
     ["search('')", "value", "''"],
     ["search()", "argument", "search()", "search('text')"],
-    ["search('a', 'b')", "argument", "search('a', 'b')"]
+    ["search('a', 'b', 'c')", "argument", "search('a', 'b', 'c')"]
   ])
   const nothing = scopeOf(filterFields, { searched: [] })
   refuses([["word", "not-searchable", "word", "AND"], ["search('a')", "not-searchable", "'a'"]], nothing)
@@ -300,6 +300,8 @@ describe("values by kind", () => {
     ["status = Paid", "value", "Paid", "Did you mean paid?"],
     ["status = pa*", "value", "pa*", "\"draft\""],
     ["status > draft", "operator", ">", "enum"],
+    ["level > medium", "value", "medium", "\"mid\""],
+    ["level > null", "value", "null", "isNull"],
     ["key > 00000000-0000-4000-8000-000000000000", "operator", ">"],
     ["key = 123", "value", "123", "UUID"],
     ["currency = eur", "value", "eur", "ISO 4217"],

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { examplesOf } from "../../../test/docs/blocks.ts"
 import { filterFields, scopeOf } from "../../../test/support/filter.ts"
+import { withPaths } from "../../../test/support/members.ts"
 import { makeField, makeModel } from "../../../test/support/model.ts"
 import type { FilterErrorCode, FilterScope } from "./read.ts"
 import { readFilter, readOrder } from "./read.ts"
@@ -30,14 +31,23 @@ describe("the reference page", () => {
     expect(codes(orders).filter((text) => Result.isFailure(readOrder(text, scope)))).toEqual([])
   })
 
+  it("has examples of lists that are accepted, and one that is not", () => {
+    const lists = section("Lists").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+      codes(line.split(" | ")[0]!)
+    )
+    expect(lists.length).toBeGreaterThan(8)
+    expect(lists.filter((text) => Result.isFailure(readFilter(text, scope)))).toEqual([])
+    expect(Result.isFailure(readFilter("tags = new", scope))).toBe(true)
+  })
+
   it("has examples through relations that are accepted", () => {
     const through = section("Through relations").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
       codes(line.split(" | ")[0]!)
     )
     expect(through.length).toBeGreaterThan(15)
     const scopes: { readonly [name: string]: FilterScope } = {
-      orders: shopScope(["id"], { customer: "customers", lines: "lines" }),
-      customers: shopScope(["id", "country"], { orders: "orders" }),
+      orders: shopScope(["id", "status"], { customer: "customers", lines: "lines" }),
+      customers: shopScope(["id", "country", "name"], { orders: "orders" }),
       lines: shopScope(["id", "quantity"], { product: "products" }),
       products: shopScope(["id", "name"], {})
     }
@@ -63,6 +73,42 @@ describe("the reference page", () => {
       return scopeOf(fields, { relations: { names: () => Object.keys(relations), step } })
     }
     expect(through.filter((text) => Result.isFailure(readFilter(text, scopes["orders"]!)))).toEqual([])
+    const orders = section("Orders through relations").split("\n").filter((line) => line.startsWith("| `"))
+      .flatMap((line) => codes(line.split(" | ")[0]!))
+    expect(orders.length).toBe(3)
+    expect(orders.filter((text) => Result.isFailure(readOrder(text, scopes["orders"]!)))).toEqual([])
+  })
+
+  it("has examples into JSON that are accepted", () => {
+    const inside = section("Into JSON").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+      codes(line.split(" | ")[0]!)
+    )
+    expect(inside.length).toBeGreaterThan(8)
+    const products = withPaths(
+      makeModel({
+        name: "products",
+        fields: [{ name: "id", kind: "integer" }, { name: "price", kind: "decimal" }, { name: "meta", kind: "json" }]
+      }),
+      [
+        { whole: "meta", name: "color", kind: "text" },
+        { whole: "meta", name: "size.width", kind: "decimal" },
+        { whole: "meta", name: "level", kind: "enum", values: ["low", "mid", "high"], ordered: true }
+      ]
+    )
+    const names = new Map([...products.fields, ...products.members!].map((field) => [field.name, field]))
+    const target: FilterScope = { names, searched: [], caller: false }
+    const [to] = products.key
+    const way = {
+      relation: { name: "product", target: "products", many: false, from: to!, to: "id" },
+      model: products,
+      to: to!,
+      rows: always
+    }
+    const relations = {
+      names: () => ["product"],
+      step: (name: string) => name === "product" ? { way, scope: target } : null
+    }
+    expect(inside.filter((text) => Result.isFailure(readFilter(text, { ...target, relations })))).toEqual([])
   })
 
   it("shows an error as it is", () => {

@@ -27,6 +27,8 @@ export interface FilterScope {
   readonly names: ReadonlyMap<string, Field>
   /** The readable fields that bare words and `search(…)` look into. */
   readonly searched: readonly Field[]
+  /** Search vectors by name. Absent: conditions here are decided in memory, too, where nothing knows the forms of words. */
+  readonly vectors?: ReadonlyMap<string, Field>
   /** True for access rules: `caller.id` and `caller.tenant` are values, and fields need not be filterable. */
   readonly caller: boolean
   /** Absent: no condition goes through relations here. */

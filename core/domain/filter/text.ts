@@ -26,6 +26,10 @@ const lowerOnce = (text: string): string => {
 /** Whether `text` contains `part`, ignoring case. */
 export const containsIgnoringCase = (text: string, part: string): boolean => lowerOnce(text).includes(lower(part))
 
+/** Whether `text` is `part`, or begins with it, ignoring case. */
+export const isSame = (text: string, part: string, whole: boolean): boolean =>
+  whole ? lower(text) === lower(part) : lower(text).startsWith(lower(part))
+
 /** Whether the whole text consists of the parts in this order, with anything between them. Case-sensitive. */
 export const matchesParts = (text: string, parts: readonly string[]): boolean => {
   const first = parts[0] ?? ""

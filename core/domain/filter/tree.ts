@@ -3,7 +3,7 @@
  * evaluator both read this shape. It is two-valued everywhere: a null never makes a condition unknown.
  */
 
-import type { Field, Model, Relation } from "../model/model.ts"
+import type { Field, FieldOf, Model, Relation, SortKey } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 
 /**
@@ -32,7 +32,29 @@ export interface Way {
 }
 
 /**
- * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
+ * A key of an order of records. With `ways` the field is the target's at the end of these relations, each to one record: a record that leads to none that
+ * is seen has a null there.
+ */
+export interface OrderKey extends SortKey {
+  readonly ways?: readonly Way[]
+}
+
+/** An order's key through relations, if it has one. There is one at most. */
+export const pathOf = (order: readonly OrderKey[]): Required<OrderKey> | null =>
+  (order.find(({ ways }) => ways !== undefined) as Required<OrderKey> | undefined) ?? null
+
+/** The relations that an order goes through, as paths. */
+export const pathsIn = (order: readonly OrderKey[]): ReadonlyArray<readonly Way[]> => {
+  const path = pathOf(order)
+  return path === null ? [] : [path.ways]
+}
+
+/** The keys that are fields of the record itself. */
+export const ownKeys = (order: readonly OrderKey[]): readonly SortKey[] =>
+  pathOf(order) === null ? order : order.filter(({ ways }) => ways === undefined)
+
+/**
+ * Two-valued: `compare`, `pair`, `in`, `match`, `contains`, `same`, `search`, `similar`, `regex`, `has` and `length` are false on a null. `not` is plain negation, so
  * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
  */
 export type FilterTree =
@@ -41,14 +63,22 @@ export type FilterTree =
   | { readonly op: "and" | "or"; readonly items: readonly FilterTree[] }
   | { readonly op: "not"; readonly item: FilterTree }
   | { readonly op: "compare"; readonly field: Field; readonly is: Comparison; readonly value: Operand }
+  /** Two fields of one record, which both have a value. Texts compare by code point, whatever the collations of their columns. */
+  | { readonly op: "pair"; readonly field: Field; readonly is: Comparison; readonly other: Field }
   | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
   | { readonly op: "null"; readonly field: Field }
+  /** The range has a value in common with another. A value of its own kind stands for the range that holds nothing else. */
+  | { readonly op: "overlaps"; readonly field: FieldOf<"range">; readonly value: Operand }
   /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
   | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
   /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */
   | { readonly op: "contains"; readonly field: Field; readonly text: string }
+  /** Text, ignoring case as `contains` does: the whole value, or its beginning. */
+  | { readonly op: "same"; readonly field: Field; readonly text: string; readonly whole: boolean }
   /** Bare words, phrases, `search('…')`: some field of `fields` contains the text, ignoring case. */
   | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
+  /** A search vector has words of the text, by `websearch_to_tsquery` with the configuration of the vector. Only the database decides it. */
+  | { readonly op: "words"; readonly field: Field; readonly text: string }
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
   | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
   /**
@@ -62,6 +92,10 @@ export type FilterTree =
     readonly span?: Span
     readonly only?: FilterTree
   }
+  /** Some element of the list equals one of the values, which are of the kind of the elements. */
+  | { readonly op: "has"; readonly field: FieldOf<"list">; readonly values: readonly Operand[] }
+  /** The number of the list's elements, compared with `number`. Nulls count, and elements of arrays in the array. */
+  | { readonly op: "length"; readonly field: FieldOf<"list">; readonly is: Comparison; readonly number: number }
   /**
    * At least one record at the end of the way passes `item`, a tree over the target. A record without related ones has none. `span`: the place of
    * the condition in the text.
@@ -172,6 +206,8 @@ export interface Bindings {
   readonly now: bigint
   /** Canonical texts for `param` operands. */
   readonly params: readonly string[]
+  /** Of a function of the database: the cells of its arguments. Undefined: left to the function's own default. */
+  readonly args?: ReadonlyArray<string | null | undefined>
 }
 
 const relatedTrees = new WeakMap<FilterTree, readonly RelatedTree[]>()
@@ -200,7 +236,10 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   return found
 }
 
-/** The fields of the record itself that a filter asks for; of a relation that is its near side. */
+/** The field of a record that a field of a filter is, or is a part of. */
+const wholeOf = (field: Field): Field => field.member?.of ?? field
+
+/** The fields of the record itself that a filter asks for; of a relation that is its near side, of a path into JSON the whole. */
 export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
   switch (tree.op) {
     case "true":
@@ -216,12 +255,15 @@ export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): Readon
     case "search":
       for (const field of tree.fields) into.add(field)
       break
+    case "pair":
+      into.add(wholeOf(tree.field)).add(wholeOf(tree.other))
+      break
     case "some":
     case "count":
       into.add(tree.way.relation.from)
       break
     default:
-      into.add(tree.field)
+      into.add(wholeOf(tree.field))
   }
   return into
 }

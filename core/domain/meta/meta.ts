@@ -9,11 +9,11 @@ import { adminRole } from "../account/roles.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
-import type { Field, Models } from "../model/model.ts"
+import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, ScalarKind } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -49,6 +49,13 @@ export interface MetaFile {
   readonly derived: readonly string[]
 }
 
+/** What the elements of an array are. Members that say nothing about their kind are absent. */
+export interface MetaElement extends Pick<MetaField, "bits" | "max" | "precision" | "scale" | "values"> {
+  readonly kind: ScalarKind
+  /** An element may be null. */
+  readonly nulls?: true
+}
+
 /** A readable field. Members that say nothing about its kind are absent. */
 export interface MetaField {
   readonly name: string
@@ -56,20 +63,30 @@ export interface MetaField {
   readonly label?: string
   /** What somebody who fills it in should know. */
   readonly help?: string
-  readonly kind: ScalarKind | "file" | "files"
+  readonly kind: ScalarKind | "file" | "files" | "array"
   /** File fields, of one file or of several. */
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
-  /** Texts: most characters. */
+  /** Texts: most characters. Bytes: most bytes. Arrays: most elements. */
   readonly max?: number
+  /** Arrays. */
+  readonly items?: MetaElement
   /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
   readonly multiline?: boolean
-  /** Decimals. */
+  /** Decimals; of money only the scale. */
   readonly precision?: number
   readonly scale?: number
   /** Enums. */
   readonly values?: readonly string[]
+  /** Enums: whether the values compare and sort in this order. Absent where they do not. */
+  readonly ordered?: true
+  /** JSON: the declared paths into it that filters and orders take, in declared order. Absent where there are none. */
+  readonly paths?: readonly MetaPath[]
+  /** Ranges: what they go over. */
+  readonly of?: RangeElement
+  /** Native values: the type in PostgreSQL. */
+  readonly type?: string
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -86,6 +103,14 @@ export interface MetaField {
   readonly sensitive: boolean
 }
 
+/** A declared path into JSON: `size.width` of a field `meta` is asked for as `meta.size.width`. */
+export interface MetaPath
+  extends Pick<MetaField, "max" | "precision" | "scale" | "values" | "ordered" | "filterable" | "sortable">
+{
+  readonly path: string
+  readonly kind: MetaField["kind"]
+}
+
 /** A way to related records, offered when both its ends are readable. */
 export interface MetaRelation {
   readonly name: string
@@ -93,6 +118,16 @@ export interface MetaRelation {
   readonly many: boolean
   readonly field: string
   readonly targetField: string
+}
+
+/** An argument of a resource over a function of the database. Members that say nothing about its kind are absent. */
+export interface MetaArgument
+  extends Pick<MetaField, "name" | "label" | "help" | "bits" | "max" | "multiline" | "precision" | "scale" | "values">
+{
+  readonly kind: ScalarKind
+  /** It may be left out: then it is null, or its default. */
+  readonly optional: boolean
+  readonly default?: { readonly value: Json } | { readonly db: true }
 }
 
 /** A restricted model. */
@@ -110,6 +145,10 @@ export interface MetaModel {
   /** The field that holds the owner's user id, the version field: names when readable, else null. */
   readonly owner: string | null
   readonly version: string | null
+  /** Arguments that every read takes, for callers who may read it. Absent where it is no function of the database. */
+  readonly arguments?: readonly MetaArgument[]
+  /** Search vectors that the caller may ask, for `search(vector, "text")` and `rank`. Absent where there are none. */
+  readonly searchVectors?: readonly string[]
   /** Names of its events, for callers who may read it; absent where it declares none. With events it can be watched. */
   readonly events?: readonly string[]
 }
@@ -156,7 +195,7 @@ export interface MetaRequest {
 }
 
 /** What bounds the values of a field; a bound that is not declared is left out. */
-const boundsOf = (field: Field): Partial<MetaField> => {
+const boundsOf = (field: Shape & { readonly file?: FileField | null }): Omit<Partial<MetaField>, "kind"> => {
   switch (field.kind) {
     case "integer":
       return { bits: field.bits }
@@ -168,15 +207,31 @@ const boundsOf = (field: Field): Partial<MetaField> => {
         ...(field.scale === null ? {} : { scale: field.scale })
       }
     case "enum":
-      return { values: field.values }
+      return { values: field.values, ...(field.ordered === true ? { ordered: true } : {}) }
+    case "list": {
+      if (field.file != null) return {}
+      const { max, nulls, of } = field
+      return {
+        ...(max === null ? {} : { max }),
+        items: { kind: of.kind, ...boundsOf(of), ...(nulls ? { nulls } : {}) }
+      }
+    }
+    case "bytes":
+      return { max: field.max }
+    case "money":
+      return { scale: field.scale }
+    case "range":
+      return { of: field.of }
+    case "native":
+      return { type: field.type }
     default:
       return {}
   }
 }
 
-/** The kind as callers know it. The only lists are those of files. */
+/** The kind as callers know it. */
 const kindOf = (field: Field): MetaField["kind"] =>
-  field.kind === "list" ? "files" : field.file === null ? field.kind : "file"
+  field.kind === "list" ? (field.file === null ? "array" : "files") : field.file === null ? field.kind : "file"
 
 const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile => ({
   accept: file.accept,
@@ -188,6 +243,19 @@ const fileOf = (field: Field, file: FileField, { restricted }: Access): MetaFile
   derived: derivedNames(file).filter((name) => restricted.byName.has(name)),
   ...(field.kind === "list" && field.max !== null ? { maxFiles: field.max } : {})
 })
+
+const pathsOf = (field: Field, { model }: Access): Pick<MetaField, "paths"> => {
+  const members = (model.members ?? []).filter(({ member }) => member!.of === field)
+  return members.length === 0 ? {} : {
+    paths: members.map((each): MetaPath => ({
+      path: each.member!.path.join("."),
+      ...boundsOf(each),
+      kind: kindOf(each),
+      filterable: each.filterable,
+      sortable: each.sortable
+    }))
+  }
+}
 
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
   const { restricted } = access
@@ -201,6 +269,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
     kind: kindOf(field),
     ...(field.file === null ? {} : { file: fileOf(field, field.file, access) }),
     ...boundsOf(field),
+    ...(field.kind === "json" && listable ? pathsOf(field, access) : {}),
     ...(field.multiline === null ? {} : { multiline: field.multiline }),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),
@@ -215,6 +284,18 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
   }
 }
 
+/** No argument is a file or a list of them: its kind is what it says. */
+const argumentOf = ({ field }: Argument): MetaArgument => ({
+  name: field.name,
+  ...(field.label === null ? {} : { label: field.label }),
+  ...(field.help === null ? {} : { help: field.help }),
+  ...boundsOf(field),
+  kind: field.kind as ScalarKind,
+  ...(field.multiline === null ? {} : { multiline: field.multiline }),
+  ...(field.default === null ? {} : { default: field.default }),
+  optional: field.optional || field.default !== null
+})
+
 /** The restricted model of one access. `other` answers for related resources; null: not visible. */
 export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
   const { model, restricted } = access
@@ -224,7 +305,7 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
   const relations: MetaRelation[] = []
   for (const relation of model.relations.values()) {
     const target = other(relation.target)
-    const listable = target !== null && target.decisions.read.of !== "deny"
+    const listable = target !== null && !target.tenantMissing && target.decisions.read.of !== "deny"
     if (!listable || shown(relation.from) === null || !target.restricted.byName.has(relation.to)) continue
     relations.push({
       name: relation.name,
@@ -244,6 +325,10 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
     tenantScoped: model.tenant !== null,
     owner: shown(model.owner),
     version: shown(model.version),
+    ...(model.function !== undefined && access.decisions.read.of !== "deny"
+      ? { arguments: model.function.arguments.map(argumentOf) }
+      : {}),
+    ...(restricted.vectors.size === 0 ? {} : { searchVectors: [...restricted.vectors.keys()] }),
     ...(model.events.length > 0 && access.decisions.read.of !== "deny" ? { events: model.events } : {})
   }
 }

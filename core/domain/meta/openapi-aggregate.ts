@@ -6,7 +6,21 @@ import { timed } from "../read/aggregate.ts"
 import { isGroupable, maxKeys, maxMeasures, measurable } from "../read/group.ts"
 import { defaultGroups, maxBodyFilter, maxGroups, maxQueryFilter } from "../read/request.ts"
 import { granularities } from "../value/instant.ts"
-import { aggregable, commaList, hasToOne, names, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import {
+  aggregable,
+  aggregatedFields,
+  argumentExample,
+  argumentInputs,
+  argumentMembers,
+  commaList,
+  hasToOne,
+  names,
+  operation,
+  parameter,
+  refusals,
+  requiredMembers,
+  respond
+} from "./openapi-resource.ts"
 import { closedObject, type Doc, openObject, ref, type Subject } from "./openapi-schema.ts"
 
 const anyOf = (texts: readonly string[]): string => texts.length === 1 ? texts[0]! : `(?:${texts.join("|")})`
@@ -43,7 +57,7 @@ const measureCalls = (subject: Subject): ReadonlyArray<readonly [words: readonly
   ])
 
 const groupable = ({ access: { restricted } }: Subject): readonly string[] =>
-  restricted.fields.filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
+  aggregatedFields(restricted).filter((field) => isGroupable(restricted, field)).map(({ name }) => name)
 
 /** What the caller may group by and measure: `orders.Group` and `orders.Measure`. */
 export const groupSchemas = (subject: Subject): Doc => {
@@ -110,6 +124,7 @@ const aggregateSchema = (subject: Subject): Doc => {
   return closedObject(
     {
       ...Object.fromEntries(Object.entries(groupInputs(subject)).map(([input, { schema }]) => [input, schema])),
+      ...argumentMembers(subject),
       having: conditions(maxBodyFilter),
       ...(mayFilter(restricted.fields) ? { filter: conditions(maxBodyFilter) } : {}),
       order_by: orders,
@@ -117,8 +132,8 @@ const aggregateSchema = (subject: Subject): Doc => {
       limit: limits,
       ...(model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
     },
-    [],
-    { description: "The parameters as members.", examples: [{ measures: ["count"] }] }
+    requiredMembers(subject),
+    { description: "The parameters as members.", examples: [{ ...argumentExample(subject), measures: ["count"] }] }
   )
 }
 
@@ -145,7 +160,7 @@ export const groupPaths = (subject: Subject, collection: string): Doc => {
       get: operation(subject, "aggregate", {
         rule: "read",
         summary: "Measures of groups of records",
-        parameters: [...own, ...shared.map(parameter)],
+        parameters: [...argumentInputs(subject), ...own, ...shared.map(parameter)],
         responses
       }),
       post: operation(subject, "aggregate_by_body", {

@@ -32,21 +32,52 @@ const kinds = {
   json: true,
   currency: true,
   country: true,
+  time: true,
+  interval: true,
+  inet: true,
+  cidr: true,
+  macaddr: true,
+  bytes: true,
+  money: true,
+  range: true,
+  native: true,
   file: true,
-  files: true
+  files: true,
+  array: true
 } satisfies { readonly [kind in MetaField["kind"]]: true }
+
+const boundMembers = {
+  bits: { type: "integer", enum: [16, 32, 64] },
+  max: { ...integer, description: "Texts: most characters. Bytes: most bytes. Arrays: most elements." },
+  precision: integer,
+  scale: integer,
+  values: { ...list(text), description: "Enums." }
+}
 
 const fieldMembers = {
   name: text,
   label: { ...text, description: "What people read instead of the name." },
   help: { ...text, description: "What somebody who fills it in should know." },
   kind: { type: "string", enum: Object.keys(kinds) },
-  bits: { type: "integer", enum: [16, 32, 64] },
-  max: { ...integer, description: "Texts: most characters." },
+  ...boundMembers,
+  items: openObject({ kind: text, ...boundMembers, nulls: { const: true } }, ["kind"], {
+    description: "Arrays: what their elements are."
+  }),
   multiline: { ...flag, description: "Texts: whether forms show several lines; absent: by the length." },
-  precision: integer,
-  scale: integer,
-  values: { ...list(text), description: "Enums." },
+  ordered: { const: true, description: "Enums: their values compare and sort in this order." },
+  paths: {
+    ...list(
+      openObject({ path: text, kind: text, filterable: flag, sortable: flag }, [
+        "path",
+        "kind",
+        "filterable",
+        "sortable"
+      ])
+    ),
+    description: "JSON: declared paths into it, with the bounds of their kinds."
+  },
+  of: { type: "string", enum: ["integer", "bigint", "decimal", "date", "timestamp"], description: "Ranges." },
+  type: { ...text, description: "Native values: the type in PostgreSQL." },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),
@@ -65,6 +96,26 @@ const fieldSchema = openObject(
   { description: "A readable field. Members that say nothing about its kind are absent." }
 )
 
+const argumentMembers = [
+  "name",
+  "label",
+  "help",
+  "kind",
+  "bits",
+  "max",
+  "multiline",
+  "precision",
+  "scale",
+  "values",
+  "default",
+  "optional"
+] as const
+
+const argumentSchema = openObject(
+  Object.fromEntries(argumentMembers.map((name) => [name, fieldMembers[name]])),
+  ["name", "kind", "optional"]
+)
+
 const modelMembers = {
   name: text,
   primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
@@ -77,7 +128,18 @@ const modelMembers = {
 }
 
 const modelSchema = openObject(
-  { ...modelMembers, description: { ...text, description: "What its records are; absent where nothing is declared." } },
+  {
+    ...modelMembers,
+    description: { ...text, description: "What its records are; absent where nothing is declared." },
+    arguments: {
+      ...list(argumentSchema),
+      description: "Arguments that reads take as `args.NAME`; absent where it is no function of the database."
+    },
+    searchVectors: {
+      ...list(text),
+      description: "Search vectors, for `search(vector, 'text')` and `rank`; absent without."
+    }
+  },
   Object.keys(modelMembers)
 )
 
@@ -157,13 +219,14 @@ const blockSchema = openObject(
 const resourceMembers: Doc = {
   models: list(ref("schemas", "MetaModel")),
   views: byResource(ref("schemas", "MetaView")),
-  permissions: byResource(whole({
+  permissions: byResource(openObject({
     read: flag,
     create: flag,
     update: flag,
     delete: flag,
-    conditional: { ...list(text), description: "Those that are allowed for some records only." }
-  })),
+    conditional: { ...list(text), description: "Those that are allowed for some records only." },
+    refresh: { ...flag, description: "Of a materialized view: whether `:refresh` is allowed." }
+  }, ["read", "create", "update", "delete", "conditional"])),
   transfers: byResource(whole({
     export: flag,
     bulk: list({ type: "string", enum: bulkOps }),

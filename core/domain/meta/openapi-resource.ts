@@ -4,9 +4,11 @@
  * restricted model.
  */
 
+import type { RestrictedModel } from "../access/access.ts"
 import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
+import { elementField } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { maxExpandCharacters, maxExpandDepth, maxRelations } from "../read/expand.ts"
 import {
@@ -19,15 +21,18 @@ import {
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { hasEquality, hasOrder } from "../value/traits.ts"
 import {
   closedObject,
   codes,
   type Doc,
+  exampleOf,
   exampleText,
   openObject,
   ref,
   type Subject,
-  type Subjects
+  type Subjects,
+  valueSchema
 } from "./openapi-schema.ts"
 
 const name = ({ access }: Subject): string => access.model.name
@@ -63,7 +68,8 @@ const namesThat = ({ access }: Subject, passes: (field: Field) => boolean): stri
 }
 
 const filterExample = (field: Field): string => {
-  if (field.kind === "json") return `${field.name}:*`
+  if (field.kind === "list") return `${field.name}:${JSON.stringify(exampleText(elementField(field)))}`
+  if (!hasEquality(field.kind)) return `${field.name}:*`
   const text = exampleText(field)
   return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
 }
@@ -81,6 +87,9 @@ const filterText = (subject: Subject): string | null => {
     ...(restricted.searched.length === 0
       ? []
       : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`]),
+    ...(restricted.vectors.size === 0
+      ? []
+      : [`\`search(vector, 'text')\` looks for forms of words in ${codes(restricted.vectors.keys())}.`]),
     ...(subject.relations.length === 0
       ? []
       : [`Paths go through ${codes(subject.relations.map((relation) => relation.name))}.`])
@@ -88,11 +97,17 @@ const filterText = (subject: Subject): string | null => {
   return parts.length === 0 ? null : ["A filter (AIP-160).", ...parts].join(" ")
 }
 
-const sorts = (field: Field): boolean => field.sortable && field.kind !== "json"
+const sorts = (field: Field): boolean => field.sortable && hasOrder(field.kind)
 
 const orderText = (subject: Subject): string | null => {
   const names = namesThat(subject, sorts)
-  return names === "" ? null : `Names separated by commas, each with \` desc\` if wanted (AIP-132). Fields: ${names}.`
+  const ways = subject.relations.filter(({ many }) => !many).map((relation) => relation.name)
+  if (names === "" && ways.length === 0) return null
+  return [
+    "Names separated by commas, each with ` desc` if wanted (AIP-132).",
+    ...names === "" ? [] : [`Fields: ${names}.`],
+    ...ways.length === 0 ? [] : [`One path may go through ${codes(ways)}.`]
+  ].join(" ")
 }
 
 const listedDepth = 2
@@ -170,25 +185,74 @@ const readInputs = (subject: Subject, filterLimit: number) => {
   } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }
 }
 
+const isRequired = ({ default: given, optional }: Field): boolean => !optional && given === null
+
+/** The arguments of a function of the database, as members of a body; nothing where there are none. */
+export const argumentMembers = ({ access: { model: { function: called } } }: Subject): Doc => {
+  const fields = called?.arguments.map(({ field }) => field) ?? []
+  return fields.length === 0 ? {} : {
+    args: closedObject(
+      Object.fromEntries(fields.map((field) => [field.name, valueSchema(field)])),
+      fields.filter(isRequired).map((field) => field.name),
+      { description: "Arguments of the function." }
+    )
+  }
+}
+
+const requiredOf = ({ access: { model } }: Subject): readonly Field[] =>
+  (model.function?.arguments ?? []).flatMap(({ field }) => isRequired(field) ? [field] : [])
+
+/** Members that a body must have. */
+export const requiredMembers = (subject: Subject): readonly string[] => requiredOf(subject).length === 0 ? [] : ["args"]
+
+/** The arguments in an example of a body. */
+export const argumentExample = (subject: Subject): Doc =>
+  requiredOf(subject).length === 0
+    ? {}
+    : { args: Object.fromEntries(requiredOf(subject).map((field) => [field.name, exampleOf(field)])) }
+
+/** Their parameter components: `orders_of.args.customer`. */
+const argumentParameters = ({ access: { model } }: Subject): Doc =>
+  Object.fromEntries((model.function?.arguments ?? []).map(({ field }) => [`${model.name}.args.${field.name}`, {
+    name: `args.${field.name}`,
+    in: "query",
+    ...(isRequired(field) ? { required: true } : {}),
+    description: field.help ?? "An argument of the function.",
+    schema: field.kind === "json"
+      ? { type: "string", description: "JSON." }
+      : valueSchema({ ...field, optional: false })
+  }]))
+
+/** References to them. */
+export const argumentInputs = (subject: Subject): readonly Doc[] =>
+  Object.keys(argumentParameters(subject)).map(parameter)
+
 /** The body of `:search`: what the parameters of a list are. */
 export const searchSchema = (subject: Subject): Doc => {
   const inputs = Object.entries(readInputs(subject, maxBodyFilter)).map(([input, { schema }]) => [input, schema])
   return closedObject(
     {
+      ...argumentMembers(subject),
       ...Object.fromEntries(inputs),
       page_size: { type: "integer", minimum: 0, default: defaultPageSize },
       page_token: ref("schemas", "PageToken"),
       count: { type: "string", enum: ["exact"] },
       ...(subject.access.model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
     },
-    [],
-    { description: "The list's parameters as members.", examples: [{ page_size: 10 }] }
+    requiredMembers(subject),
+    { description: "The list's parameters as members.", examples: [{ ...argumentExample(subject), page_size: 10 }] }
   )
 }
 
 /** Fields that an aggregate takes. */
 export const aggregable = ({ access }: Subject, accepts: (field: Field) => string | null): readonly Field[] =>
-  access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+  aggregatedFields(access.restricted).filter((field) => field.filterable && accepts(field) === null)
+
+/** Readable fields and declared paths into them. */
+export const aggregatedFields = ({ fields, model: { members = [] }, names }: RestrictedModel): readonly Field[] => [
+  ...fields,
+  ...members.filter((member) => names.get(member.name) === member)
+]
 
 /** A list in a query is one text with commas. */
 export const commaList = { style: "form", explode: false }
@@ -225,6 +289,7 @@ export const resourceParameters = (subject: Subject): Doc => {
       components[`${name(subject)}.${input}`] = { name: input, in: "query", description, ...list, schema }
     }
   }
+  if (permissions.read) Object.assign(components, argumentParameters(subject))
   if (permissions.read) components[`${name(subject)}.measure`] = measureParameter(subject)
   if (permissions.read || permissions.update || permissions.delete) components[`${name(subject)}.key`] = key(subject)
   return components
@@ -283,6 +348,7 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
   const softDelete = access.model.softDelete !== null
   /** The resource's own parameters that exist, then shared ones. */
   const inputs = (mine: readonly string[], shared: readonly string[]): readonly Doc[] => [
+    ...argumentInputs(subject),
     ...mine.map((input) => `${resource}.${input}`).filter((id) => own.has(id)).map(parameter),
     ...shared.filter((id) => id !== "show_deleted" || softDelete).map(parameter)
   ]
@@ -363,6 +429,18 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         }
       })
     },
+    ...(subject.permissions.refresh !== true ? {} : {
+      [`${collection}:refresh`]: {
+        post: operation(subject, "refresh", {
+          rule: "read",
+          summary: "Have the materialized view refreshed by a job",
+          responses: {
+            "202": respond("The job, or that of another request.", openObject({ job: { type: "string" } }, ["job"])),
+            ...refusals(400, 401, 403)
+          }
+        })
+      }
+    }),
     ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
       parameter("limit"),
       measure

@@ -65,7 +65,7 @@ const description = (searchable: boolean): string =>
 
 - **Credential**: \`Authorization: Bearer <token>\`. This document shows what its caller may use and no more.
 - **Filters**: \`field = value\`, \`!=\`, \`<\`, \`<=\`, \`>\`, \`>=\`, \`:\` (has); \`AND\`, \`OR\` (binds tighter than \`AND\`), \`NOT\`; ` +
-  `\`in(field, a, b)\`, \`isNull(field)\`, \`similar(field, 'text')\`, \`regex(field, 'pattern')\`, \`now() - 7d\`` +
+  `\`in(field, a, b)\`, \`isNull(field)\`, \`same(field, 'text')\`, \`begins(field, 'text')\`, \`similar(field, 'text')\`, \`regex(field, 'pattern')\`, \`now() - 7d\`, \`field(other)\`` +
   `${searchable ? ", `search('text')`" : ""}. Long filters go to \`:search\`.
 - **Exact values**: 64-bit integers and decimals travel as text. Timestamps have at most 6 fraction digits; texts hold no NUL.
 - **Versions**: every record has an \`etag\`; a change must send it in \`If-Match\`.

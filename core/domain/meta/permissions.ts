@@ -14,6 +14,8 @@ export interface ResourcePermissions {
   readonly update: boolean
   readonly delete: boolean
   readonly conditional: readonly Operation[]
+  /** Of a materialized view: whether the caller may have it refreshed. Absent elsewhere. */
+  readonly refresh?: boolean
 }
 
 const isConditional = (decision: Decision): boolean => decision.of === "filter" || decision.of === "record"
@@ -22,7 +24,7 @@ const isConditional = (decision: Decision): boolean => decision.of === "filter" 
  * Permissions of one resource. Without a tenant nothing of a tenant-scoped resource is possible. Where nothing can be read, no record can
  * be found to update or delete.
  */
-export const permissionsOf = ({ decisions, tenantMissing }: Access): ResourcePermissions => {
+export const permissionsOf = ({ decisions, mayRefresh, tenantMissing }: Access): ResourcePermissions => {
   const possible = (operation: Operation): boolean =>
     !tenantMissing && decisions[operation].of !== "deny" &&
     (operation === "read" || operation === "create" || decisions.read.of !== "deny")
@@ -31,7 +33,8 @@ export const permissionsOf = ({ decisions, tenantMissing }: Access): ResourcePer
     create: possible("create"),
     update: possible("update"),
     delete: possible("delete"),
-    conditional: operations.filter((operation) => possible(operation) && isConditional(decisions[operation]))
+    conditional: operations.filter((operation) => possible(operation) && isConditional(decisions[operation])),
+    ...(mayRefresh === undefined ? {} : { refresh: mayRefresh && !tenantMissing })
   }
 }
 

@@ -99,6 +99,7 @@ export const hiddenNames = ({ byName, model }: RestrictedModel): ReadonlySet<str
     if (byName.has(field.name)) continue
     names.add(field.name)
     if (field.alias !== null) names.add(field.alias)
+    for (const { member, name } of model.members ?? []) if (member!.of === field) names.add(name)
   }
   return names
 }

@@ -22,6 +22,7 @@ const orders = defineResource("orders", {
     scan: f.file().optional().label("Receipt").help("A photograph will do."),
     plain: f.text().optional(),
     line: f.text().optional().multiline(false),
+    level: f.enum(["low", "high"]).ordered().optional(),
     body: f.text().optional().multiline()
   }
 })
@@ -43,10 +44,12 @@ it("stand in meta where they are declared, and only there", () => {
     ["Receipt", "A photograph will do."],
     [undefined, undefined],
     [undefined, undefined],
+    [undefined, undefined],
     [undefined, undefined]
   ])
   expect("label" in second!.fields[4]!).toBe(false)
-  expect(second?.fields.map((field) => field.multiline).slice(4)).toEqual([undefined, false, true])
+  expect(second?.fields.map((field) => field.multiline).slice(4)).toEqual([undefined, false, undefined, true])
+  expect(second?.fields.map((field) => field.ordered).slice(5)).toEqual([undefined, true, undefined])
 })
 
 it("are titles and descriptions in OpenAPI, in records and bodies", () => {

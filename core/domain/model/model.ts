@@ -36,8 +36,24 @@ export interface FieldBase {
   readonly help: string | null
   /** Texts: whether it is made for several lines; null: by the length. */
   readonly multiline: boolean | null
+  /** A column of words, which only text search asks; the configuration that made them. It is no column of `Model.columns`. */
+  readonly vector?: { readonly config: string }
+  /** How well the words of a vector meet a text: it is a number that lists sort by, and nothing else. */
+  readonly rank?: string
+  /** A path into JSON: a name of filters and orders. It has the column of the whole and stands in no record. */
+  readonly member?: Member
   /** The settings of file fields (kind `text`, and `list` for several files); null for other fields. */
   readonly file: FileField | null
+}
+
+/** What makes a field a declared path into the JSON of another one. */
+export interface Member {
+  /** The field that holds the JSON. */
+  readonly of: Field
+  /** Names of members, from the outside in; at least one. */
+  readonly path: readonly string[]
+  /** The type of the column. */
+  readonly storage: "jsonb" | "json"
 }
 
 /**
@@ -48,6 +64,18 @@ export type Field = FieldBase & Shape
 
 /** Fields of one kind. */
 export type FieldOf<K extends Kind> = Extract<Field, { readonly kind: K }>
+
+const elementFields = new WeakMap<Field, Field>()
+
+/** A field of lists as a field of their elements, whose values are checked and compared as those of any field of that kind. The same field gives the same. */
+export const elementField = (field: FieldOf<"list">): Field => {
+  let made = elementFields.get(field)
+  if (made === undefined) elementFields.set(field, made = { ...field, ...field.of, optional: field.nulls })
+  return made
+}
+
+/** The field of which `:facets` counts values: those of a list are its elements. */
+export const facetField = (field: Field): Field => field.kind === "list" ? elementField(field) : field
 
 /** What a validate rule answers: problems of the whole record, or nothing. */
 export interface FieldProblem {
@@ -60,6 +88,25 @@ export type WireRecord = { readonly [field: string]: Json }
 
 export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> | null | undefined | void
 
+/** An argument of a function of the database. */
+export interface Argument {
+  /** What requests call it: `args.NAME`. Its kind, bounds and default are those of the field, its `column` is the parameter of the function. */
+  readonly field: Field
+  /** The type that its value is cast to, as SQL: schema and name, quoted. */
+  readonly type: string
+}
+
+/** A function of the database that gives a resource its rows, by its arguments in declared order. */
+export interface FunctionSource {
+  readonly arguments: readonly Argument[]
+}
+
+/** How a materialized view is refreshed. `schedule` null: only when somebody asks for it. */
+export interface Materialized {
+  readonly schedule: { readonly pattern: string; readonly timezone: string } | null
+  readonly timeoutMs: number
+}
+
 /** A compiled resource. */
 export interface Model {
   readonly name: string
@@ -67,10 +114,20 @@ export interface Model {
   readonly description: string | null
   readonly schema: string | null
   readonly table: string
+  /** The function of the database that gives its rows; `schema` and `table` are then its name. */
+  readonly function?: FunctionSource
+  /** The table is a materialized view that jobs refresh. */
+  readonly materialized?: Materialized
+  /** Nobody writes through the service, whatever the rules. */
+  readonly readOnly?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
   readonly fields: readonly Field[]
   /** Declared fields, then system columns; `columns[i].index === i`. */
   readonly columns: readonly Field[]
+  /** Declared paths into JSON fields; their `index` follows those of `columns`. */
+  readonly members?: readonly Field[]
+  /** Declared search vectors; their `index` follows those of `members`. */
+  readonly vectors?: readonly Field[]
   /** Declared fields by name (aliases are not in here). */
   readonly byName: ReadonlyMap<string, Field>
   /** The primary key's fields in key order. */

@@ -18,3 +18,9 @@ export const quotedName = (name: string): string =>
 /** A model's table as SQL would write it. */
 export const tableName = (table: { readonly schema: string | null; readonly table: string }): string =>
   table.schema === null ? quotedName(table.table) : `${quotedName(table.schema)}.${quotedName(table.table)}`
+
+/** A text constant as SQL, the same under either setting of standard_conforming_strings. */
+export const quotedText = (text: string): string =>
+  text.includes("\\")
+    ? `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+    : `'${text.replaceAll("'", "''")}'`

@@ -6,11 +6,12 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
-import { maxRelationDepth } from "../filter/path.ts"
+import { maxRelationDepth, relationSteps } from "../filter/path.ts"
 import type { FilterScope } from "../filter/scope.ts"
 import { quote } from "../filter/scope.ts"
 import type { Way } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
+import { facetField } from "../model/model.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { cellFromText, jsonFromCell, plainText } from "../value/cell.ts"
@@ -18,6 +19,7 @@ import { endOfDigits } from "../value/digits.ts"
 import { compareInstants } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row } from "../value/kind.ts"
+import { hasOrder } from "../value/traits.ts"
 import { unknownField } from "./list.ts"
 import type { Measure } from "./plan.ts"
 
@@ -34,10 +36,16 @@ export const aggregateField = (
   name: string,
   accepts: (field: Field) => string | null
 ): Result.Result<Field, Problem> => {
-  const field = restricted.byName.get(name)
+  const field = restricted.byName.get(name) ?? memberOf(restricted.names, name)
   if (field === undefined) return Result.fail(invalidParameter(parameter, unknownField(name)))
   const refusal = field.filterable ? accepts(field) : `The field "${name}" is not filterable.`
   return refusal === null ? Result.succeed(field) : Result.fail(invalidParameter(parameter, refusal))
+}
+
+/** A declared path into JSON, by its name. */
+const memberOf = (names: ReadonlyMap<string, Field>, name: string): Field | undefined => {
+  const field = names.get(name)
+  return field?.member === undefined ? undefined : field
 }
 
 /** A field, or one at the end of relations to one record. */
@@ -57,12 +65,13 @@ export const aggregatePlace = (
   name: string,
   accepts: (field: Field) => string | null
 ): Result.Result<Place, Problem> => {
-  if (!name.includes(".")) {
+  if (!name.includes(".") || memberOf(restricted.names, name) !== undefined) {
     return Result.map(aggregateField(restricted, parameter, name, accepts), (field) => ({ field, ways: [] }))
   }
   const refuse = (message: string) => Result.fail(invalidParameter(parameter, message))
-  const steps = name.split(".")
-  const last = steps.pop()!
+  const words = name.split(".")
+  const steps = words.slice(0, relationSteps(scope, words))
+  const last = words.slice(steps.length).join(".")
   if (steps.length > maxRelationDepth) return refuse(`A path goes through at most ${maxRelationDepth} relations.`)
   const ways: Way[] = []
   let at = scope
@@ -82,10 +91,19 @@ export const aggregatePlace = (
 }
 
 const isNumeric = (field: Field): boolean =>
-  field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
+  field.relation === null &&
+  (field.kind === "integer" || field.kind === "decimal" || field.kind === "float" || field.kind === "money")
 
 export const facetable = (field: Field): string | null =>
-  field.kind === "json" || field.kind === "list" ? `The field "${field.name}" has no facets.` : null
+  (field.kind === "list" ? field.file !== null : !hasOrder(field.kind))
+    ? `The field "${field.name}" has no facets.`
+    : null
+
+/** Fields whose values rows are grouped by. A row would be in a group for each of its elements. */
+export const groupable = (field: Field): string | null =>
+  field.kind === "list"
+    ? `The field "${field.name}" is a list: rows are not grouped by it, and :facets counts its elements.`
+    : facetable(field)
 
 export const histogrammable = (field: Field): string | null =>
   isNumeric(field) ? null : `The field "${field.name}" is not a number.`
@@ -447,7 +465,7 @@ export const facetsJson = (
     ? () => ""
     : (cell: Cell) => `,"measure":${cell === null ? "null" : JSON.stringify(cell)}`
   const facets = rows.map(([value, count, cell]) =>
-    `{"value":${jsonFromCell(field, value ?? null)},"count":${count}${measured(cell ?? null)}}`
+    `{"value":${jsonFromCell(facetField(field), value ?? null)},"count":${count}${measured(cell ?? null)}}`
   )
   return `{"field":${JSON.stringify(name)},${measureMember(measure)}"facets":[${facets.join(",")}]}`
 }
@@ -488,7 +506,7 @@ export const histogramJson = (field: Field, row: Row | undefined, buckets: numbe
   const min = row?.[0] ?? null
   const max = row?.[1] ?? null
   if (row === undefined || min === null || max === null) return `${head}]}`
-  const asText = field.kind === "decimal" || (field.kind === "integer" && field.bits === 64)
+  const asText = field.kind === "decimal" || field.kind === "money" || (field.kind === "integer" && field.bits === 64)
   const bound = field.kind === "float" ? floatBound(Number(min), Number(max), buckets) : exactBound(min, max, buckets)
   const bounds = Array.from({ length: buckets + 1 }, (_, i) => asText ? `"${bound(i)}"` : bound(i))
   const items: string[] = []

@@ -155,7 +155,11 @@ describe("readGroups", () => {
     [{ group_by: "status,qty,at,total" }, "group_by", "Rows are grouped by at most 3 fields."],
     [{ group_by: "closed" }, "group_by", "The field \"closed\" is not filterable."],
     [{ group_by: "data" }, "group_by", "The field \"data\" has no facets."],
-    [{ group_by: "marks" }, "group_by", "The field \"marks\" has no facets."],
+    [
+      { group_by: "marks" },
+      "group_by",
+      "The field \"marks\" is a list: rows are not grouped by it, and :facets counts its elements."
+    ],
     [{ group_by: "decade(at)" }, "group_by", "There is no \"decade\" to group by."],
     [{ group_by: "month(status)" }, "group_by", "The field \"status\" is neither a timestamp nor a date."],
     [{ group_by: "month(day(at))" }, "group_by", "There is no field \"day(at)\"."],
@@ -166,7 +170,11 @@ describe("readGroups", () => {
     [{ measures: "sum(status)" }, "measures", "The field \"status\" is not a number."],
     [{ measures: "sum(at)" }, "measures", "The field \"at\" is not a number."],
     [{ measures: "sum(shop_id)" }, "measures", "The field \"shop_id\" is not a number."],
-    [{ measures: "min(status)" }, "measures", "The field \"status\" is neither a number nor a time."],
+    [
+      { measures: "min(status)" },
+      "measures",
+      "The field \"status\" is neither a number nor a time, an interval or an address."
+    ],
     [{ measures: "count_distinct(data)" }, "measures", "The values of the field \"data\" cannot be counted."],
     [{ measures: "sum(closed)" }, "measures", "The field \"closed\" is not filterable."],
     [{ measures: "p95()" }, "measures", "There is no field \"\"."],

@@ -21,7 +21,7 @@ import { jsonFromCell } from "../value/cell.ts"
 import { granularities } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row, Shape } from "../value/kind.ts"
-import { aggregateField, aggregatePlace, checkTimeZone, facetable, histogrammable, timed } from "./aggregate.ts"
+import { aggregateField, aggregatePlace, checkTimeZone, groupable, histogrammable, timed } from "./aggregate.ts"
 import type { GroupKey, GroupMeasure, GroupsQuestion, Measure } from "./plan.ts"
 import type { GroupsRequest } from "./request.ts"
 
@@ -31,13 +31,16 @@ export const maxMeasures = 10
 
 type MeasureName = Exclude<GroupMeasure["of"], "count">
 
+/** Further kinds of which a database tells the smallest and the largest value. */
+const extremes: ReadonlySet<Field["kind"]> = new Set(["time", "interval", "inet", "cidr"])
+
 const comparable = (field: Field): string | null =>
-  histogrammable(field) === null || timed(field) === null
+  histogrammable(field) === null || timed(field) === null || extremes.has(field.kind)
     ? null
-    : `The field "${field.name}" is neither a number nor a time.`
+    : `The field "${field.name}" is neither a number nor a time, an interval or an address.`
 
 const countable = (field: Field): string | null =>
-  facetable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
+  groupable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`
 
 /** The measures with a field, and which fields each of them takes. */
 export const measurable: { readonly [of in MeasureName]: (field: Field) => string | null } = {
@@ -66,7 +69,7 @@ const isCurrency = ({ fields, model }: RestrictedModel, field: Field): boolean =
 
 /** Whether rows may be grouped by the values of a field. */
 export const isGroupable = (restricted: RestrictedModel, field: Field): boolean =>
-  (field.filterable && facetable(field) === null) || isCurrency(restricted, field)
+  (field.filterable && groupable(field) === null) || isCurrency(restricted, field)
 
 const readKey = (
   restricted: RestrictedModel,
@@ -78,7 +81,7 @@ const readKey = (
     const named = restricted.byName.get(argument)
     const place = named !== undefined && isCurrency(restricted, named)
       ? Result.succeed({ field: named, ways: [] })
-      : aggregatePlace(restricted, scope, "group_by", argument, facetable)
+      : aggregatePlace(restricted, scope, "group_by", argument, groupable)
     return Result.map(place, (place) => ({ ...place, granularity: null }))
   }
   return isGranularity(name)
@@ -125,21 +128,24 @@ const shapeOf = (measure: GroupMeasure): Shape => {
   }
 }
 
-/** A column of the answer as a field, so that filters and orders can be read against it. */
-const columnField = (base: Field, shape: Shape, name: string, index: number): Field => ({
-  ...base,
-  ...shape,
-  name,
-  column: `c${index}`,
-  index,
-  relation: null,
-  alias: null,
-  optional: true,
-  filterable: true,
-  sortable: true,
-  searched: false,
-  file: null
-})
+/** A column of the answer as a field, so that filters and orders can be read against it. It is no path into JSON any more. */
+const columnField = (base: Field, shape: Shape, name: string, index: number): Field => {
+  const { member: _, ...column }: Field = {
+    ...base,
+    ...shape,
+    name,
+    column: `c${index}`,
+    index,
+    relation: null,
+    alias: null,
+    optional: true,
+    filterable: true,
+    sortable: true,
+    searched: false,
+    file: null
+  }
+  return column
+}
 
 const moment: Shape = { kind: "timestamp" }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
 import { always, type FilterTree } from "../filter/tree.ts"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import { isExpensive, isIndexable, suggestIndex } from "./guard.ts"
 
 describe("isExpensive", () => {
@@ -55,6 +55,33 @@ describe("suggestIndex", () => {
     expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)?.sql).toBe("create index on orders (x)")
   })
 
+  it("proposes an inverted index for elements of a list, one for lists and texts", () => {
+    const model = makeModel({ fields: [{ name: "id" }, { name: "x" }, { name: "tags", kind: "list" }] })
+    const [, x, tags] = model.fields as [Field, Field, FieldOf<"list">]
+    const has: FilterTree = { op: "has", field: tags, values: [{ of: "literal", text: "a" }] }
+    const suggestion = (where: FilterTree, mayName: (field: Field) => boolean = () => true) =>
+      suggestIndex(model, where, [], mayName)?.sql
+    expect(suggestion(has)).toBe("create index on orders using gin (tags)")
+    expect(suggestion({ op: "or", items: [has, { op: "contains", field: x, text: "a" }] })).toBe(
+      "create index on orders using gin (tags, x gin_trgm_ops)"
+    )
+    expect(suggestion(has, (field) => field !== tags)).toBeUndefined()
+    expect(suggestion({ op: "length", field: tags, is: ">", number: 1 })).toBeUndefined()
+  })
+
+  it("proposes an index of ranges where one is asked what it holds, and none for bytes", () => {
+    const model = makeModel({
+      fields: [{ name: "id" }, { name: "x", kind: "range", type: "date" }, { name: "y", kind: "bytes" }]
+    })
+    const [, x, y] = model.fields as [Field, FieldOf<"range">, Field]
+    const value = { of: "literal", text: "[2026-01-01,2026-02-01)" } as const
+    const overlap: FilterTree = { op: "overlaps", field: x, value }
+    expect(suggestIndex(model, overlap, [], () => true)?.sql).toBe("create index on orders using gist (x)")
+    expect(suggestIndex(model, overlap, [], () => false)).toBeNull()
+    const equal: FilterTree = { op: "compare", field: y, is: "=", value: { of: "literal", text: "AA==" } }
+    expect(suggestIndex(model, equal, [], () => true)).toBeNull()
+  })
+
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {
     const model = makeModel({ fields: [{ name: "id" }, { name: "x" }] })
     const [id, x] = model.fields as [Field, Field]
@@ -62,5 +89,12 @@ describe("suggestIndex", () => {
     const suggestion = (where: FilterTree) => suggestIndex(model, where, [], () => true)?.sql
     expect(suggestion(pattern)).toBe("create index on orders using gin (x gin_trgm_ops)")
     expect(suggestion({ ...pattern, only: { op: "null", field: id } })).toBeUndefined()
+    const words = { op: "words", field: { ...x, vector: { config: "english" } }, text: "a" } as const
+    expect(suggestion({ op: "and", items: [pattern, words] })).toBe("create index on orders using gin (x)")
+    for (const whole of [true, false]) {
+      expect(suggestion({ op: "same", field: x, text: "a", whole })).toBe(
+        "create index on orders using gin (x gin_trgm_ops)"
+      )
+    }
   })
 })

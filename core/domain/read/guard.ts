@@ -4,6 +4,7 @@
  */
 
 import type { FilterTree } from "../filter/tree.ts"
+import { indexed, indexedSort } from "../model/expression.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
 
@@ -78,6 +79,8 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
   const equal: Field[] = []
   const range: Field[] = []
   for (const item of conjuncts(tree)) {
+    // The values of bytes may be too long for an index.
+    if ("field" in item && item.field.kind === "bytes") continue
     if (item.op === "compare") (item.is === "=" ? equal : range).push(item.field)
     else if (item.op === "in") equal.push(item.field)
   }
@@ -89,38 +92,70 @@ export interface IndexSuggestion {
   /** The statement that makes it. */
   readonly sql: string
   readonly columns: readonly Field[]
-  readonly method: "btree" | "gin"
+  readonly method: "btree" | "gin" | "gist"
   /** Whether it leaves out rows that are deleted. */
   readonly partial: boolean
+  /** Whether it is on more than columns. */
+  readonly expression: boolean
 }
 
-/** An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. */
+/**
+ * An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. `sorted`: rows come in the order, and
+ * are not only grouped by its fields.
+ */
 export const suggestIndex = (
   model: Model,
   where: FilterTree,
   order: readonly SortKey[],
-  mayName: (field: Field) => boolean
+  mayName: (field: Field) => boolean,
+  sorted = true
 ): IndexSuggestion | null => {
+  const words = conjuncts(where).flatMap((tree) => tree.op === "words" && mayName(tree.field) ? [tree.field] : [])
+  if (words.length > 0) {
+    const columns = words.slice(0, 1)
+    const text = columns.map(({ column }) => quotedName(column)).join(", ")
+    return {
+      sql: `create index on ${tableName(model)} using gin (${text})`,
+      columns,
+      method: "gin",
+      partial: false,
+      expression: false
+    }
+  }
+  // No index has the order of a rank.
+  if (order.some(({ field }) => field.rank !== undefined)) return suggestIndex(model, where, [], mayName, sorted)
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
   const taken = new Set<Field>()
-  const add = (field: Field, descending: boolean) => {
+  const add = (field: Field, text: string, descending: boolean) => {
     if (taken.has(field) || !mayName(field)) return
     taken.add(field)
-    columns.push(quotedName(field.column) + (descending ? " desc" : ""))
+    columns.push(text + (descending ? " desc" : ""))
   }
-  for (const field of equal) add(field, false)
-  for (const sort of order) add(sort.field, sort.descending)
-  if (order.length === 0) { for (const field of range) add(field, false) }
-  const patterns = textFields(where).filter(mayName)
+  for (const field of equal) add(field, indexed(field), false)
+  for (const { descending, field } of order) add(field, sorted ? indexedSort(field) : indexed(field), descending)
+  if (order.length === 0) { for (const field of range) add(field, indexed(field), false) }
+  const patterns = invertedFields(where).filter(mayName)
   const table = tableName(model)
   if (patterns.length > 0) {
-    const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
+    const operators = patterns.map((field) => `${indexed(field)}${field.kind === "list" ? "" : " gin_trgm_ops"}`)
+      .join(", ")
     return {
       sql: `create index on ${table} using gin (${operators})`,
       columns: patterns,
       method: "gin",
-      partial: false
+      partial: false,
+      expression: patterns.some((field) => field.member !== undefined)
+    }
+  }
+  const ranges = conjuncts(where).flatMap((item) => item.op === "overlaps" && mayName(item.field) ? [item.field] : [])
+  if (ranges.length > 0) {
+    return {
+      sql: `create index on ${table} using gist (${quotedName(ranges[0]!.column)})`,
+      columns: [ranges[0]!],
+      method: "gist",
+      partial: false,
+      expression: false
     }
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
@@ -133,7 +168,8 @@ export const suggestIndex = (
     sql: `create index on ${table} (${columns.join(", ")})${rows}`,
     columns: [...taken],
     method: "btree",
-    partial: rows !== ""
+    partial: rows !== "",
+    expression: columns.some((text) => text.startsWith("("))
   }
 }
 
@@ -145,19 +181,21 @@ const live = ({ softDelete }: Model, where: FilterTree, mayName: (field: Field) 
     : ""
 
 /**
- * Fields under contains, search, similar and regex conditions, which a trigram index serves. It does not serve a pattern that may look at
- * some rows only.
+ * Fields that an inverted index serves: lists whose elements are asked for, and texts under contains, search, similar and regex conditions, by trigrams. It
+ * does not serve a pattern that may look at some rows only.
  */
-const textFields = (tree: FilterTree): Field[] => {
+const invertedFields = (tree: FilterTree): Field[] => {
   switch (tree.op) {
     case "and":
     case "or":
-      return [...new Set(tree.items.flatMap(textFields))]
+      return [...new Set(tree.items.flatMap(invertedFields))]
     case "not":
-      return textFields(tree.item)
+      return invertedFields(tree.item)
     case "contains":
+    case "same":
     case "similar":
     case "match":
+    case "has":
       return [tree.field]
     case "regex":
       return tree.only === undefined ? [tree.field] : []

@@ -9,18 +9,21 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import { type Accesses, type Dependencies, liveOnly, sameAnswers, scopeOf, seenRows } from "../access/reach.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
-import type { FilterTree } from "../filter/tree.ts"
-import { always, both, confined, not, relatedOf } from "../filter/tree.ts"
-import type { Field, Model, SortKey } from "../model/model.ts"
+import type { FilterTree, OrderKey } from "../filter/tree.ts"
+import { always, both, confined, not, ownKeys, pathOf, relatedOf } from "../filter/tree.ts"
+import type { Field, Model } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { hasLinks, isOutdated, itemWriter, layoutOf } from "./item.ts"
 import type { ItemTools, ItemWriter, Layout, Shown } from "./item.ts"
+import { pathCellOf } from "./plan.ts"
 import type { PageShape } from "./plan.ts"
 
 /** How the records of a page look: which columns are read, and how a row of them is written. */
 interface Face {
-  readonly order: readonly SortKey[]
+  readonly order: readonly OrderKey[]
+  /** Where a row has the cells of the order's keys. */
+  readonly cells: readonly number[]
   readonly layout: Layout
   readonly write: ItemWriter
   /** Whether items have links that end. */
@@ -34,19 +37,21 @@ export interface ListShape extends Face {
 
 type Checked<A> = Result.Result<A, readonly ProblemError[]>
 
-/** A checked filter text, for those who see the same through its relations. */
-interface CheckedFilter {
+/** A checked text, for those who see the same through its relations. */
+interface CheckedText<A> {
   readonly dependencies: Dependencies
-  readonly checked: Checked<FilterTree>
+  readonly checked: Checked<A>
 }
+
+type Texts<A> = BoundedMap<string, ReadonlyArray<CheckedText<A>>>
 
 /** How many of them are kept for one text. */
 const mostVariants = 8
 
 /** Caches of one restricted model: checked texts, faces and shapes. Texts above `cachedText` characters are not worth keeping. */
 interface Caches {
-  readonly filters: BoundedMap<string, readonly CheckedFilter[]>
-  readonly orders: BoundedMap<string, Checked<readonly SortKey[]>>
+  readonly filters: Texts<FilterTree>
+  readonly orders: Texts<readonly OrderKey[]>
   readonly faces: BoundedMap<string, { readonly access: Access; readonly face: Face }>
   readonly shapes: BoundedMap<string, { readonly access: Access; readonly shape: ListShape }>
 }
@@ -74,6 +79,24 @@ const refusal = (
   errors: readonly ProblemError[]
 ): Problem => problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
 
+/** Checks a text, or takes what it was checked to for whoever sees the same. */
+const checkedText = <A>(
+  cache: Texts<A>,
+  accesses: Accesses,
+  access: Access,
+  text: string,
+  check: (asked: Array<Dependencies[number]>) => Checked<A>
+): Checked<A> => {
+  const known = cache.get(text) ?? []
+  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
+  if (found === undefined) {
+    const dependencies: Array<Dependencies[number]> = []
+    found = { dependencies, checked: check(dependencies) }
+    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
+  }
+  return found.checked
+}
+
 /** Checks a filter text for the caller, who reaches other resources by `accesses`; empty text lets every row pass. */
 export const checkFilter = (
   accesses: Accesses,
@@ -81,34 +104,49 @@ export const checkFilter = (
   text: string
 ): Result.Result<FilterTree, Problem> => {
   if (text.trim() === "") return Result.succeed(always)
-  const cache = cachesOf(access.restricted).filters
-  const known = cache.get(text) ?? []
-  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
-  if (found === undefined) {
-    const dependencies: Array<Dependencies[number]> = []
-    found = { dependencies, checked: readFilter(text, scopeOf(accesses, access, dependencies)) }
-    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
-  }
-  return Result.mapError(found.checked, (errors) => refusal("invalid-filter", "filter", errors))
+  const checked = checkedText(
+    cachesOf(access.restricted).filters,
+    accesses,
+    access,
+    text,
+    (asked) => readFilter(text, scopeOf(accesses, access, asked))
+  )
+  return Result.mapError(checked, (errors) => refusal("invalid-filter", "filter", errors))
 }
 
-/** Checks an order text and makes it total: the key's fields are added, so no two rows are equal. */
-export const checkOrder = (restricted: RestrictedModel, text: string): Result.Result<readonly SortKey[], Problem> => {
-  const cache = cachesOf(restricted).orders
-  let checked = cache.get(text)
-  if (checked === undefined) {
-    checked = text.trim() === ""
-      ? Result.succeed([])
-      : readOrder(text, { names: restricted.names, searched: restricted.searched, caller: false })
-    checked = Result.map(checked, (keys) => totalOrder(restricted.model, keys))
-    if (text.length <= cachedText) cache.set(text, checked)
-  }
+/**
+ * Checks an order text and makes it total: the key's fields are added, so no two rows are equal. The same text gives the same object to whoever sees the
+ * same through its relations. `accesses` null: it goes through none.
+ */
+export const checkOrder = (
+  accesses: Accesses | null,
+  access: Access,
+  text: string
+): Result.Result<readonly OrderKey[], Problem> => {
+  const { restricted } = access
+  const { names, searched, vectors } = restricted
+  const check = (asked: Array<Dependencies[number]>): Checked<readonly OrderKey[]> =>
+    Result.map(
+      text.trim() === ""
+        ? Result.succeed([])
+        : readOrder(
+          text,
+          accesses === null ? { names, searched, vectors, caller: false } : scopeOf(accesses, access, asked)
+        ),
+      (keys) => totalOrder(restricted.model, keys)
+    )
+  // Where no path leads, an order with one is refused: that must not be remembered for where it is not.
+  const checked = accesses === null && text.includes(".")
+    ? check([])
+    : checkedText(cachesOf(restricted).orders, accesses ?? none, access, text, check)
   return Result.mapError(checked, (errors) => refusal("invalid-order-by", "order_by", errors))
 }
 
+const none: Accesses = () => null
+
 /** The key comes last, in the direction of the last named key, so that one index serves both. */
-const totalOrder = (model: Model, keys: readonly SortKey[]): readonly SortKey[] => {
-  const named = new Set(keys.map((key) => key.field))
+const totalOrder = (model: Model, keys: readonly OrderKey[]): readonly OrderKey[] => {
+  const named = new Set(ownKeys(keys).map((key) => key.field))
   const descending = keys.at(-1)?.descending ?? false
   const rest = model.key.filter((field) => !named.has(field)).map((field) => ({ field, descending }))
   return [...keys, ...rest]
@@ -147,22 +185,28 @@ export const visibleRows = (access: Access, filter: FilterTree, showDeleted: boo
   return both(seen, confined(filter, access.rows))
 }
 
-const identities = new WeakMap<FilterTree, number>()
+const identities = new WeakMap<object, number>()
 let lastIdentity = 0
+
+const idOf = (value: object): number => {
+  let id = identities.get(value)
+  if (id === undefined) identities.set(value, id = ++lastIdentity)
+  return id
+}
 
 /** Tells apart filters of one text that go through relations. Others depend on nothing but their text. */
 const identityOf = (filter: FilterTree): string => {
-  if (relatedOf(filter).length === 0) return ""
-  let id = identities.get(filter)
-  if (id === undefined) identities.set(filter, id = ++lastIdentity)
-  return String(id)
+  return relatedOf(filter).length === 0 ? "" : String(idOf(filter))
 }
+
+/** The same for orders. */
+const orderIdentityOf = (order: readonly OrderKey[]): string => pathOf(order) === null ? "" : String(idOf(order))
 
 interface ShapeRequest {
   readonly filterText: string
   readonly orderText: string
   readonly filter: FilterTree
-  readonly order: readonly SortKey[]
+  readonly order: readonly OrderKey[]
   readonly fields: readonly string[] | null
   readonly shown: Shown
   readonly showDeleted: boolean
@@ -177,7 +221,7 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
   const faceKey = [
     request.orderText,
     request.fields?.join(",") ?? "*",
-    `${shown.permissions} ${order.length}`,
+    `${shown.permissions} ${order.length} ${orderIdentityOf(order)}`,
     more.map((field) => field.index).join(",")
   ].join("\u0000")
   // One text means other rows to who sees others through its relations.
@@ -218,8 +262,15 @@ const faceOf = (
   if (cached !== undefined && !isOutdated(cached.face.layout) && sameDecisions(cached.access, access)) {
     return cached.face
   }
-  const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
-  const face: Face = { order, layout, write: itemWriter(access, shown, layout, tools), ending: hasLinks(shown, tools) }
+  const layout = layoutOf(access, shown, [...ownKeys(order).map((sort) => sort.field), ...more])
+  const cells = order.map(({ field, ways }) => ways === undefined ? layout.position.get(field)! : pathCellOf(layout))
+  const face: Face = {
+    order,
+    cells,
+    layout,
+    write: itemWriter(access, shown, layout, tools),
+    ending: hasLinks(shown, tools)
+  }
   if (key.length <= cachedText) cache.set(key, { access, face })
   return face
 }

@@ -1,10 +1,17 @@
 import { describe, expect, it } from "vitest"
-import { makeField } from "../../../test/support/model.ts"
+import { makeField, makeModel } from "../../../test/support/model.ts"
+import { always, type OrderKey } from "../filter/tree.ts"
 import type { SortKey } from "../model/model.ts"
 import { pageContext, readPosition, writePosition } from "./page.ts"
 
 const order: readonly SortKey[] = [{ field: makeField({ name: "id", kind: "integer" }), descending: false }]
 const other: readonly SortKey[] = [{ field: makeField({ name: "place", kind: "integer" }), descending: false }]
+const through = (name: string): readonly OrderKey[] => {
+  const target = makeModel({ name: "places", fields: [{ name: "id", kind: "integer" }] })
+  const [to] = target.key
+  const relation = { name, target: "places", many: false, from: order[0]!.field, to: "id" }
+  return order.map((key) => ({ ...key, ways: [{ relation, model: target, to: to!, rows: always }] }))
+}
 const caller = { id: "ann", roles: ["admin"], tenant: "1" }
 const request = { filter: "a = 1", orderBy: "id", showDeleted: false }
 
@@ -19,7 +26,9 @@ describe("a page token", () => {
       pageContext({ ...caller, tenant: "2" }, "orders", request, order),
       pageContext({ ...caller, tenant: null }, "orders", request, order),
       pageContext({ ...caller, id: "bob" }, "orders", request, order),
-      pageContext(caller, "orders", request, other)
+      pageContext(caller, "orders", request, other),
+      pageContext(caller, "orders", request, through("home")),
+      pageContext(caller, "orders", request, through("work"))
     ]
     expect(new Set(contexts).size).toBe(contexts.length)
   })

@@ -4,8 +4,10 @@
  */
 
 import type { Caller } from "../access/caller.ts"
-import type { SortKey } from "../model/model.ts"
+import type { OrderKey } from "../filter/tree.ts"
+import type { ArgumentCells } from "../model/database-function.ts"
 import type { Cell } from "../value/kind.ts"
+import { argumentsName } from "./arguments.ts"
 
 /** What a token remembers. `cells` pair with the order's keys. */
 export interface PagePosition {
@@ -30,7 +32,8 @@ export const pageContext = (
   caller: Caller,
   resource: string,
   request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean },
-  order: readonly SortKey[]
+  order: readonly OrderKey[],
+  args?: ArgumentCells
 ): string =>
   JSON.stringify([
     "page",
@@ -40,7 +43,13 @@ export const pageContext = (
     request.showDeleted,
     caller.tenant,
     caller.id,
-    order.map(({ field }) => [field.kind, field.column])
+    order.map(({ field, ways = [] }) => [
+      field.kind,
+      field.column,
+      ...field.member?.path ?? [],
+      ...ways.flatMap(({ relation }) => [relation.name, relation.target])
+    ]),
+    ...argumentsName(args)
   ])
 
 export const writePosition = (position: PagePosition): string =>

@@ -3,7 +3,7 @@
  * separate from its values, so that adapters compile a shape once (by object identity) and run it many times.
  */
 
-import type { Bindings, FilterTree, Way } from "../filter/tree.ts"
+import type { Bindings, FilterTree, OrderKey, Way } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
@@ -16,7 +16,7 @@ export interface PageShape {
   /** The whole condition: caller's filter, row filter, tenant and soft delete in one tree. */
   readonly where: FilterTree
   /** Total order (its last keys are the primary key), or empty for a get by key. */
-  readonly order: readonly SortKey[]
+  readonly order: readonly OrderKey[]
   /** Most rows to return. Ask for one more than the page to learn whether another page follows. */
   readonly limit: number
   /** Per-row conditions; their cells follow the columns in each row. */
@@ -24,6 +24,11 @@ export interface PageShape {
   /** Fields whose cells are hashed where the row is (`hashedText`): SHA-256 in hexadecimal. Where there are any, the hash follows the checks. */
   readonly hashed?: readonly Field[]
 }
+
+/** Where each row of a page has the cell of the order's key through relations: it follows columns, checks and hash. */
+export const pathCellOf = (
+  { checks, columns, hashed = [] }: Pick<PageShape, "columns" | "checks" | "hashed">
+): number => columns.length + checks.length + (hashed.length > 0 ? 1 : 0)
 
 /**
  * One page of rows.

@@ -9,8 +9,10 @@ import type { Field } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
-import { cellFromText, wireFromCell } from "../value/cell.ts"
+import { cellFromText, type ValueProblem, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
+import { canFind } from "../value/traits.ts"
+import { valueError } from "../write/body.ts"
 import { unguardFormula } from "./csv.ts"
 import { type ImportPlan, type ImportRequest, matchNames } from "./task.ts"
 import type { UploadedLine } from "./upload.ts"
@@ -126,7 +128,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
     const field = restricted.byName.get(name)
     if (field === undefined) return Result.fail(unknownField(name))
     // A lookup by a field reveals as much as a filter on it.
-    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || field.kind === "json") {
+    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || !canFind(field.kind)) {
       return Result.fail(`Records cannot be found by the field "${name}".`)
     }
     fields.push(field)
@@ -139,9 +141,9 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
 }
 
 /** The value of a field from a line: a JSON value, undefined if it is left out, or an error. */
-export type Given = Result.Result<Json | undefined, string>
+export type Given = Result.Result<Json | undefined, ValueProblem>
 
-const numeric = new Set(["integer", "decimal", "float"])
+const numeric = new Set(["integer", "decimal", "float", "money"])
 
 /** Parses a value of a table. Spaces around numbers and the case of truth values are ignored, because spreadsheets add them. */
 const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): Given => {
@@ -156,7 +158,7 @@ const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): Given 
     : cell
   if (kind === "text") return Result.succeed(text)
   const read = cellFromText(field, text)
-  return Result.isSuccess(read) ? Result.succeed(wireFromCell(field, read.success)) : Result.fail(read.failure.message)
+  return Result.isSuccess(read) ? Result.succeed(wireFromCell(field, read.success)) : read
 }
 
 /** The values of a line by field, as a body has them, and those of the matching fields as cells. */
@@ -189,8 +191,10 @@ export const readLine = (
     const given: Given = "values" in line
       ? fromText(field, line.values[index] ?? null, request)
       : Result.succeed(Object.hasOwn(line.record, column) ? line.record[column] : undefined)
-    if (Result.isFailure(given)) errors.push({ field: field.name, message: given.failure })
-    else if (given.success !== undefined) {
+    if (Result.isFailure(given)) {
+      const { field: name = field.name, message } = valueError(field.name, given.failure)
+      errors.push({ field: name, message })
+    } else if (given.success !== undefined) {
       if (names.includes(field.name)) {
         const cell = matchCell(field, given.success)
         if (cell !== null) match.set(field.name, cell)

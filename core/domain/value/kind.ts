@@ -29,22 +29,75 @@ export interface DecimalShape {
 export interface EnumShape {
   readonly kind: "enum"
   readonly values: readonly string[]
+  /** Declared `ordered()`: values compare and sort in this order. */
+  readonly ordered?: true
 }
 
 /** A kind that nothing bounds further. `float` is IEEE 754 double (wire: JSON number). */
 export interface PlainShape {
-  readonly kind: "boolean" | "timestamp" | "date" | "float" | "uuid" | "json" | "currency" | "country"
+  readonly kind:
+    | "boolean"
+    | "timestamp"
+    | "date"
+    | "float"
+    | "uuid"
+    | "json"
+    | "currency"
+    | "country"
+    | "time"
+    | "interval"
+    | "inet"
+    | "cidr"
+    | "macaddr"
 }
 
-/** A list of values of one kind, an array of the database. `max`: most of them, or null. */
+/** Bytes. `max`: most of them. */
+export interface BytesShape {
+  readonly kind: "bytes"
+  readonly max: number
+}
+
+/** An amount of `money`. `scale`: how many digits after the point the database gives it. */
+export interface MoneyShape {
+  readonly kind: "money"
+  readonly scale: number
+}
+
+/** The kinds of values that ranges go over. */
+export type RangeElement = "integer" | "bigint" | "decimal" | "date" | "timestamp"
+
+/** A range of values of one kind. */
+export interface RangeShape {
+  readonly kind: "range"
+  readonly of: RangeElement
+}
+
+/** The text of a value of a type for which there is no kind. `type`: its name in PostgreSQL. */
+export interface NativeShape {
+  readonly kind: "native"
+  readonly type: string
+}
+
+/** A list of values of one kind, an array of the database. `max`: most of them, or null. `nulls`: whether a body may give elements that are null. */
 export interface ListShape {
   readonly kind: "list"
-  readonly of: "text"
+  readonly of: ElementShape
   readonly max: number | null
+  readonly nulls: boolean
 }
 
 /** What values a field or column may hold: its kind, with what bounds that kind. */
-export type Shape = IntegerShape | TextShape | DecimalShape | EnumShape | PlainShape | ListShape
+export type Shape =
+  | IntegerShape
+  | TextShape
+  | DecimalShape
+  | EnumShape
+  | PlainShape
+  | ListShape
+  | BytesShape
+  | MoneyShape
+  | RangeShape
+  | NativeShape
 
 /** The kinds of values. A relation has the kind of the key it points at. */
 export type Kind = Shape["kind"]
@@ -52,13 +105,17 @@ export type Kind = Shape["kind"]
 /** The kinds of single values. */
 export type ScalarKind = Exclude<Kind, "list">
 
+/** What the elements of a list may be. Never `json`: a JSON value is a list by itself where it has to be. */
+export type ElementShape = Exclude<Shape, ListShape>
+
 /**
  * One stored value as exact, canonical text; `null` is SQL NULL.
  *
  * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
  * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
- * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of an array, as `JSON.stringify` writes it · text, enum, currency, country the text
- * itself.
+ * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of the array in wire form, as `JSON.stringify` writes it · text, enum, currency,
+ * country the text itself · time `HH:MM:SS[.ffffff]` · interval ISO 8601 duration · inet, cidr, macaddr as the database prints them · bytes base64 ·
+ * money as a decimal · range `[a,b)` with cells as its ends, or `empty` · native as the database prints it.
  */
 export type Cell = string | null
 

@@ -1,30 +1,43 @@
 /**
- * Lists of texts as cells: JSON text of an array without blanks, which `to_json` of PostgreSQL writes in the same form. A database may hold what no body
- * can give: nulls, and arrays in arrays. They are read, and never written.
+ * Lists as cells: JSON text of an array in wire form without blanks. Texts come in the same form from `to_json` of PostgreSQL. A database may hold what no
+ * body can give: nulls where none are declared, and arrays in arrays. They are read, and never written.
  */
 
-import type { Json } from "./kind.ts"
+import type { Cell, Json } from "./kind.ts"
 
-/** The cell of some texts. */
-export const listCell = (texts: readonly string[]): string => JSON.stringify(texts)
+/** Most elements of a list that says nothing of it, and most that it can say. */
+export const defaultElements = 1_000
+export const mostElements = 100_000
 
-/** The elements of a list's cell: texts, and in arrays of a database also nulls and arrays of these. */
+/** Most characters of a list's JSON text. */
+export const mostListCharacters = 1_000_000
+
+/** The cell of some elements in wire form. */
+export const listCell = (elements: readonly Json[]): string => JSON.stringify(elements)
+
+/** The elements of a list's cell in wire form, and in arrays of a database also arrays of these. */
 export const elementsOf = (cell: string): readonly Json[] => JSON.parse(cell) as readonly Json[]
 
 /** A list's cell with another text in place of one, wherever that stands. */
 export const withText = (cell: string, text: string, next: string): string =>
   JSON.stringify(elementsOf(cell), (_, element: Json) => element === text ? next : element)
 
-/** All texts in a list's cell in their order, also those in arrays within it. */
-export const textsIn = (cell: string): readonly string[] => {
-  const texts: string[] = []
+/** The elements of a list's cell as cells of their own kind, in their order: also those in arrays within it, as `unnest` of PostgreSQL gives them. */
+export const cellsIn = (cell: string): readonly Cell[] => {
+  const cells: Cell[] = []
   const add = (elements: readonly Json[]): void => {
     for (const element of elements) {
-      if (typeof element === "string") texts.push(element)
       // PostgreSQL's arrays have at most six dimensions.
-      else if (Array.isArray(element)) add(element as readonly Json[])
+      if (Array.isArray(element)) add(element as readonly Json[])
+      else cells.push(element === null || typeof element === "string" ? element : JSON.stringify(element))
     }
   }
   add(elementsOf(cell))
-  return texts
+  return cells
 }
+
+/** All texts in a list of texts, without its nulls. */
+export const textsIn = (cell: string): readonly string[] => cellsIn(cell).filter((each) => each !== null)
+
+/** Whether arrays stand in a list's array. */
+export const isNested = (cell: string): boolean => elementsOf(cell).some((each) => Array.isArray(each))

@@ -11,7 +11,7 @@ import { accessDenied, problem, tenantRequired } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { addCells } from "../value/add.ts"
-import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../value/cell.ts"
+import { cellFromJson, cellFromText, compareCells, type ValueProblem, wireFromCell } from "../value/cell.ts"
 import { parseJson } from "../value/json.ts"
 import type { Cell, Json } from "../value/kind.ts"
 import { readFileValue } from "./file.ts"
@@ -29,6 +29,12 @@ export const readOnlyError = (name: string): ProblemError => ({
   field: name,
   code: "read-only",
   message: `The field "${name}" is read-only.`
+})
+
+/** What is wrong with a value of a field. Of a list it names the element. */
+export const valueError = (name: string, { at, ...failure }: ValueProblem): ProblemError => ({
+  field: at === undefined ? name : `${name}[${at}]`,
+  ...failure
 })
 
 const unknownError = (name: string): ProblemError =>
@@ -128,7 +134,7 @@ const readFields = (
     } else {
       const cell = cellFromJson(field, value)
       if (Result.isSuccess(cell)) values.set(field, cell.success)
-      else errors.push({ field: name, ...cell.failure })
+      else errors.push(valueError(name, cell.failure))
     }
   }
   return values
@@ -155,7 +161,7 @@ export const checkValues = (values: Values): Result.Result<void, Problem> => {
   const errors: ProblemError[] = []
   for (const [field, cell] of values) {
     const read = cellFromJson(field, wireFromCell(field, cell))
-    if (Result.isFailure(read)) errors.push({ field: field.name, ...read.failure })
+    if (Result.isFailure(read)) errors.push(valueError(field.name, read.failure))
   }
   return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(undefined)
 }

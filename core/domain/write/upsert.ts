@@ -11,7 +11,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromJson, compareCells, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
-import { invalidRecord } from "./body.ts"
+import { invalidRecord, valueError } from "./body.ts"
 import type { Values } from "./body.ts"
 
 /** The unique field that `match` names; null: the key. A hidden field is answered like an unknown one. */
@@ -61,7 +61,7 @@ export const splitUpsert = (
       continue
     }
     const cell = cellFromJson(field!, value)
-    if (Result.isFailure(cell)) errors.push({ field: name, ...cell.failure })
+    if (Result.isFailure(cell)) errors.push(valueError(name, cell.failure))
     else if (place < 0) {
       create.push([name, value])
       fixed.set(field!, cell.success)

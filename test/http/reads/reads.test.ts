@@ -7,6 +7,7 @@ import { aggregateScenarios } from "./aggregates.ts"
 import { expandScenarios } from "./expands.ts"
 import { getScenarios } from "./gets.ts"
 import { listScenarios } from "./lists.ts"
+import { orderPathScenarios } from "./order-paths.ts"
 import { refusalScenarios } from "./refusals.ts"
 import { relationScenarios } from "./relations.ts"
 import { tokenScenarios } from "./tokens.ts"
@@ -27,4 +28,5 @@ describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
   expandScenarios(() => service)
   refusalScenarios(() => service)
   relationScenarios(() => service)
+  orderPathScenarios(() => service)
 })

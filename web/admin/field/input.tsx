@@ -3,24 +3,28 @@
  * nothing and does not know where it is used.
  */
 
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { plain, short } from "../model/plain.ts"
+import { exampleOf, parseField } from "./exact.ts"
 import { FileInput } from "./file.tsx"
 import { FilesInput } from "./files.tsx"
 import type { InputProps } from "./input-props.ts"
-import { isLong, isQuantity } from "./kind.ts"
-import { editText, parseText } from "./parse.ts"
+import { isExact, isLong, isQuantity } from "./kind.ts"
+import { editText } from "./parse.ts"
 import { enumText } from "./text.ts"
 
 const loadRelation = () => import("./relation.tsx")
 const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
 
+const loadArray = () => import("./array.tsx")
+const ArrayInput = lazy(() => loadArray().then(({ ArrayInput }) => ({ default: ArrayInput })))
+
 const PluginInput = lazy(() => import("./plugin.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
 
 /** Loads the input of relations in advance, so that it opens at once, also without a connection. */
-export const prepareInputs = (): void => void loadRelation().catch(() => undefined)
+export const prepareInputs = (): void => void Promise.all([loadRelation(), loadArray()]).catch(() => undefined)
 
 interface InnerProps extends InputProps {
   readonly t: ReturnType<typeof useMessages>
@@ -67,7 +71,7 @@ const Choice = (props: InnerProps): ReactNode => {
           onChange(
             target.value === ""
               ? { value: field.optional ? null : undefined, problem: field.optional ? null : t.field.required }
-              : parseText(field, target.value, t)
+              : parseField(field, target.value, t)
           )}
       >
         {(field.optional || now === "") && <option value="">{field.optional ? t.field.empty : t.field.choose}</option>}
@@ -96,7 +100,8 @@ const Line = (props: InnerProps): ReactNode => {
   const [text, setText] = useState(() => typed ?? editText(field, value))
   const shown = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  useEffect(() => {
+  // At once: a letter that is typed next belongs to the new text.
+  useLayoutEffect(() => {
     // A value from outside (undo, a merge, another version) replaces the text. A value that was typed here does not.
     if (Object.is(shown.current, value)) return
     shown.current = value
@@ -109,19 +114,21 @@ const Line = (props: InnerProps): ReactNode => {
   }, [autoFocus, typed])
   const change = (next: string): void => {
     setText(next)
-    const draft = parseText(field, next, t)
+    const draft = parseField(field, next, t)
     shown.current = draft.value
     onChange(draft)
   }
   // A single line would lose the line breaks of a value that has some.
-  const long = !compact && (isLong(field) || (field.kind === "text" && text.includes("\n")))
+  const long = !compact &&
+    (isLong(field) || ((field.kind === "text" || field.kind === "native") && text.includes("\n")))
   const named = compact || (field.kind !== "country" && field.kind !== "currency") ? "" : format[field.kind](text)
   const time = field.kind === "timestamp"
   const common = {
     ...attributes(props),
     ref,
     dir: field.kind === "text" ? "auto" : undefined,
-    className: field.kind === "json" || field.kind === "uuid" ? "mono" : undefined
+    placeholder: exampleOf(field),
+    className: isExact(field) ? "mono" : undefined
   }
   return (
     <div className={frame(compact)} data-invalid={invalid ? "" : undefined}>
@@ -167,6 +174,13 @@ const Plain = (props: InputProps): ReactNode => {
   const { field } = props
   if (field.kind === "file") return <FileInput {...props} />
   if (field.kind === "files") return <FilesInput {...props} />
+  if (field.kind === "array") {
+    return (
+      <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
+        <ArrayInput {...props} Element={Plain} />
+      </Suspense>
+    )
+  }
   if (field.relation !== undefined) {
     return (
       <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>

@@ -7,7 +7,7 @@ import type { MetaField } from "../../client/index.ts"
 import type { Messages } from "../messages/locale.tsx"
 
 /** The texts of problems: those of the app, or those of the public form. */
-interface ParseMessages {
+export interface ParseMessages {
   readonly field: Pick<
     Messages["field"],
     | "required"
@@ -87,6 +87,16 @@ const isDate = (text: string): boolean => {
   return !Number.isNaN(date.getTime()) && date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day)
 }
 
+/** A list that is written as JSON, or null. */
+const listIn = (text: string): readonly unknown[] | null => {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list : null
+  } catch {
+    return null
+  }
+}
+
 /** Parses the typed text of a field. Empty text becomes null if the field is optional; a required text field keeps it. */
 export const parseText = (field: MetaField, text: string, t: ParseMessages): Draft => {
   const draft = parsed(field, text, t)
@@ -102,6 +112,7 @@ const parsed = (field: MetaField, text: string, t: ParseMessages): Draft => {
     case "integer":
       return integer(text, field.bits ?? 32, t)
     case "decimal":
+    case "money":
       return decimal(text, field, t)
     case "float": {
       const value = Number(plainNumber(text))
@@ -122,6 +133,10 @@ const parsed = (field: MetaField, text: string, t: ParseMessages): Draft => {
       return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text.trim())
         ? fine(text.trim().toLowerCase())
         : wrong(t.field.notUuid)
+    case "array": {
+      const list = listIn(text)
+      return list === null ? wrong(t.field.notJson) : fine(list)
+    }
     case "json":
       try {
         return fine(JSON.parse(text))
@@ -142,5 +157,6 @@ const parsed = (field: MetaField, text: string, t: ParseMessages): Draft => {
 export const editText = (field: MetaField, value: unknown): string => {
   if (value === null || value === undefined) return ""
   if (field.kind === "json") return JSON.stringify(value, null, 2)
+  if (field.kind === "array") return JSON.stringify(value)
   return typeof value === "string" ? value : JSON.stringify(value)
 }

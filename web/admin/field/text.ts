@@ -5,6 +5,7 @@ import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { plain } from "../model/plain.ts"
+import { elementOf, elementsOf } from "./array.ts"
 import { nameIn, uriOf } from "./file-list.ts"
 import { isIdentifier } from "./kind.ts"
 
@@ -32,6 +33,7 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
     case "integer":
     case "decimal":
     case "float":
+    case "money":
       return typeof value === "string" || typeof value === "number"
         ? format.number(value, isIdentifier(resource, field))
         : JSON.stringify(value)
@@ -49,6 +51,10 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
       return typeof value === "object" ? plain((value as FileValue).name ?? (value as FileValue).uri) : plain(value)
     case "files":
       return Array.isArray(value) ? value.map(fileText).join(", ") : plain(value)
+    case "array":
+      return elementsOf(value).map((each) =>
+        each === null ? t.field.empty : textOf(resource, elementOf(field), each, { format, now, t })
+      ).join(", ")
     case "json":
       return JSON.stringify(value)
     default:

@@ -13,8 +13,10 @@ import { useLocale } from "../messages/locale.tsx"
 import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
+import chips from "./array.module.css"
+import { elementOf, elementsOf } from "./array.ts"
 import { FileLine, FilesLine } from "./file.tsx"
-import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
+import { currencyOf, isExact, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
 
 const PluginCell = lazy(() => import("./plugin.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
@@ -86,6 +88,41 @@ export const Value = (props: ValueProps): ReactNode => {
   )
 }
 
+/** The text of an element of a list, and of one that is null. */
+export const useElementText = (resource: Resource, field: MetaField): (value: unknown) => string => {
+  const reader = useReader()
+  const element = elementOf(field)
+  return (value) =>
+    value === null
+      ? reader.t.field.empty
+      : short(Array.isArray(value) ? plain(value) : textOf(resource, element, value, reader), 200)
+}
+
+/** Most chips of a cell. */
+const mostChips = 8
+
+/** The elements of a list as chips. `all`: not only as many as a cell has room for. */
+export const ArrayShown = (
+  { all = false, field, resource, value }: ValueProps & { readonly all?: boolean }
+): ReactNode => {
+  const { format } = useReader()
+  const text = useElementText(resource, field)
+  const elements = elementsOf(value)
+  const shown = all ? elements : elements.slice(0, mostChips)
+  return (
+    <span className={chips.tags} data-all={all ? "" : undefined}>
+      {shown.map((each, at) => (
+        <span key={at} className={chips.tag}>
+          <bdi dir="auto" className={each === null ? "dim cut" : "cut"}>{text(each)}</bdi>
+        </span>
+      ))}
+      {elements.length > shown.length && (
+        <span className={chips.more}>{`+${format.count(elements.length - shown.length)}`}</span>
+      )}
+    </span>
+  )
+}
+
 const Plain = (props: ValueProps): ReactNode => {
   const { field, record, resource, value } = props
   const reader = useReader()
@@ -136,10 +173,10 @@ const Plain = (props: ValueProps): ReactNode => {
       return <FileLine value={value} />
     case "files":
       return <FilesLine value={value} />
-    case "uuid":
-    case "json":
-      return <span dir="ltr" className="mono cut">{text}</span>
+    case "array":
+      return <ArrayShown resource={resource} field={field} value={value} />
     default:
+      if (isExact(field)) return <span dir="ltr" className="mono cut">{text}</span>
       return <bdi dir="auto" className="cut">{text}</bdi>
   }
 }

@@ -1,8 +1,9 @@
 /** The input of a cell that is edited. Loaded on first use. */
 
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react"
+import { parseField } from "../field/exact.ts"
 import { cellKeys, Input } from "../field/input.tsx"
-import { type Draft, parseText } from "../field/parse.ts"
+import type { Draft } from "../field/parse.ts"
 import type { Column } from "../grid/columns.ts"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
@@ -51,7 +52,7 @@ export const CellEditor = ({ column, editing, record, resource }: CellEditorProp
   const t = useMessages()
   const problemId = useId()
   // A first letter, or text that could not be saved before, is the draft already.
-  const draft = useRef<Draft | null>(editing.typed === undefined ? null : parseText(field, editing.typed, t))
+  const draft = useRef<Draft | null>(editing.typed === undefined ? null : parseField(field, editing.typed, t))
   const done = useRef(false)
   const commit = (then: "stay" | "down" | "next" | "before"): void => {
     if (done.current) return

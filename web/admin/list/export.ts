@@ -15,6 +15,7 @@ interface ExportOptions {
   readonly order: string
   readonly deleted: boolean
   readonly fields: readonly string[]
+  readonly args: { readonly [name: string]: unknown } | undefined
   readonly t: Messages
   readonly format: Formats
 }
@@ -24,12 +25,13 @@ const bySemicolon = /^(?:de|fr|es)\b/
 
 /** Downloads all matching records as the service streams them. */
 export const exportRows = (options: ExportOptions): void => {
-  const { as, deleted, fields, filter, format, order, resource, t } = options
+  const { args, as, deleted, fields, filter, format, order, resource, t } = options
   const query = {
     format: as,
     filter,
     order_by: order,
     fields,
+    ...(args === undefined ? {} : { args }),
     ...(deleted ? { show_deleted: true } : {}),
     ...(as === "csv" && bySemicolon.test(format.locale) ? { delimiter: "semicolon" } : {})
   }

@@ -1,7 +1,7 @@
 /** The top of a list: title and number of records, columns, export, and other actions for the whole list. */
 
 import { Columns3, Download, Ellipsis, Plus, Search } from "lucide-react"
-import { lazy, type ReactNode } from "react"
+import { lazy, type ReactNode, Suspense } from "react"
 import { Link } from "../ground/link.tsx"
 import { currentPlace, go, setQuery } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
@@ -14,10 +14,11 @@ import type { Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
 import style from "./list.module.css"
 import type { Reorder } from "./reorder.tsx"
-import type { Rows } from "./rows.ts"
+import type { Rows, RowsQuery } from "./rows.ts"
 import type { Choice } from "./state.ts"
 import { totalText } from "./total.ts"
 
+const DataAge = lazy(() => import("./age.tsx").then(({ DataAge }) => ({ default: DataAge })))
 const ColumnPicker = lazy(() => import("./column-picker.tsx").then(({ ColumnPicker }) => ({ default: ColumnPicker })))
 
 interface HeaderProps {
@@ -26,20 +27,22 @@ interface HeaderProps {
   readonly filter: string
   readonly deleted: boolean
   readonly order: string
+  /** Arguments of a function. */
+  readonly args: RowsQuery["args"]
   readonly choices: readonly Choice[]
   readonly onChoices: (choices: readonly Choice[] | null) => void
   readonly reorder: Reorder
 }
 
 export const ListHeader = (props: HeaderProps): ReactNode => {
-  const { choices, deleted, filter, onChoices, order, reorder, resource, rows } = props
+  const { args, choices, deleted, filter, onChoices, order, reorder, resource, rows } = props
   const { format, t } = useLocale()
   const narrow = useNarrow()
   const { total } = rows
   const runExport = (as: "csv" | "ndjson"): void => {
     const fields = choices.map(({ field }) => field)
     import("./export.ts").then(
-      ({ exportRows }) => exportRows({ resource, as, filter, order, deleted, fields, t, format }),
+      ({ exportRows }) => exportRows({ resource, as, filter, order, deleted, fields, args, t, format }),
       (error: unknown) => sayProblem(error, t)
     )
   }
@@ -85,6 +88,11 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
                 </button>
               )}
           </span>
+        )}
+        {rows.age !== null && (
+          <Suspense fallback={null}>
+            <DataAge resource={resource} age={rows.age} />
+          </Suspense>
         )}
       </div>
       {narrow && (

@@ -23,6 +23,7 @@ import type { LiveMarks, OnMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { aboutOf, type Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
+import { Arguments, argumentsIn, lacksArguments } from "./arguments.tsx"
 import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
 import { ListHeader } from "./header.tsx"
@@ -49,10 +50,27 @@ export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNo
   resource.may.read
     ? (
       <NowProvider>
-        <List resource={resource} />
+        <WithArguments resource={resource} />
       </NowProvider>
     )
     : <NoReading resource={resource} />
+
+/** Rows of a function are read once it has the arguments that it needs. */
+const WithArguments = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { query } = usePlace()
+  const { t } = useLocale()
+  const given = argumentsIn(resource, query)
+  if (given === null || !lacksArguments(resource, given)) return <List resource={resource} />
+  return (
+    <>
+      <header className={shell.top}>
+        <h1 className="grow">{resource.view.label.plural}</h1>
+      </header>
+      <Arguments resource={resource} />
+      <p className={`dim ${style.about}`}>{t.list.argumentsNeeded}</p>
+    </>
+  )
+}
 
 /** The page for callers who may create records but read none. */
 const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => {
@@ -186,11 +204,13 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         filter={filter}
         deleted={deleted}
         order={printOrder(order)}
+        args={view.asked.args}
         choices={view.choices}
         onChoices={view.setChoices}
         reorder={reorder}
       />
       {about !== null && <p dir="auto" className={`about ${style.about}`} title={about}>{about}</p>}
+      {resource.model.arguments !== undefined && <Arguments resource={resource} />}
       <ViewTabs
         resource={resource}
         filter={filter}
@@ -204,7 +224,9 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
           <TriangleAlert className="icon" aria-hidden="true" /> {t.list.warning} {rows.warning}
         </p>
       )}
-      {resource.view.chart !== null && !narrow && !wrong && <Chart resource={resource} view={view} />}
+      {resource.view.chart !== null && resource.model.arguments === undefined && !narrow && !wrong && (
+        <Chart resource={resource} view={view} />
+      )}
       {reorder.bar}
       {rows.failure !== undefined && !wrong && <Problem error={rows.failure} onRetry={rows.retry} />}
       {(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
@@ -248,7 +270,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
             columns={columns}
             rows={rows}
             deleted={deleted}
-            sum={columns.map(({ id }) => resource.fields.get(id)!).find((field) =>
+            sum={columns.flatMap(({ id }) => resource.fields.get(id) ?? []).find((field) =>
               isQuantity(field) && !isIdentifier(resource, field)
             )}
             onSelection={selecting.set}

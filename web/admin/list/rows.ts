@@ -8,7 +8,7 @@ import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { settle } from "../ground/settled.ts"
-import { keyOf, type Resource } from "../model/catalogue.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export interface RowsQuery {
@@ -18,6 +18,14 @@ export interface RowsQuery {
   readonly fields: readonly string[]
   readonly expand: readonly string[]
   readonly deleted: boolean
+  /** Arguments of a function, as members of a body. */
+  readonly args?: { readonly [name: string]: unknown } | undefined
+}
+
+/** How old the data of a materialized view is: times, or null where they are not known. */
+export interface Age {
+  readonly at: string | null
+  readonly failedAt: string | null
 }
 
 export interface Total {
@@ -37,11 +45,15 @@ export interface Rows {
   /** Reads all rows again, beginning with the visible ones. */
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Reads a record again, with those that it leads to. */
+  readonly renew: (key: string) => Promise<void>
   /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
   readonly forget: (key: string) => boolean
   readonly countExactly: () => void
   /** The warning of the first answer (`X-Service-Warning`), or null. */
   readonly warning: string | null
+  /** Of a materialized view, as the first answer tells it; null elsewhere. */
+  readonly age: Age | null
   /** True until the first answer arrives. */
   readonly loading: boolean
 }
@@ -61,6 +73,9 @@ const checked = (page: AnyPage): AnyPage => {
   return page
 }
 
+/** The relations of a path of fields; null for a field of the record itself. */
+const waysOf = (text: string): string | null => text.includes(".") ? text.slice(0, text.lastIndexOf(".")) : null
+
 const totalOf = (page: AnyPage): Total => {
   if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
   const count = page.total_size_estimate
@@ -75,6 +90,26 @@ interface Held {
   readonly pages: Pages<AnyRecord>
   total: Total | null
   warning: string | null
+  age: Age | null
+}
+
+const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
+  at === undefined ? null : { at, failedAt: failedAt ?? null }
+
+const parametersOf = (query: RowsQuery) => {
+  const whole = query.fields.length > mostFields
+  // Whole records come without those that paths of fields lead to.
+  const expand = whole
+    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
+    : query.expand
+  return {
+    filter: query.filter,
+    order_by: query.order,
+    ...(whole ? {} : { fields: query.fields }),
+    ...(expand.length === 0 ? {} : { expand }),
+    ...(query.deleted ? { show_deleted: true } : {}),
+    ...(query.args === undefined ? {} : { args: query.args })
+  }
 }
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
@@ -88,13 +123,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
   const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
 
-  const parameters = useMemo(() => ({
-    filter: query.filter,
-    order_by: query.order,
-    ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
-    ...(query.expand.length === 0 ? {} : { expand: query.expand }),
-    ...(query.deleted ? { show_deleted: true } : {})
-  }), [text])
+  const parameters = useMemo(() => parametersOf(query), [text])
 
   // Before the page is painted, which takes as long as the service takes for the rows.
   useLayoutEffect(() => {
@@ -131,7 +160,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
-    const current: Held = { pages, total: null, warning: null }
+    const current: Held = { pages, total: null, warning: null, age: null }
     const countLater = async (wait: number): Promise<void> => {
       // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
       await new Promise((done) => setTimeout(done, wait))
@@ -152,6 +181,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       const page = checked(answer)
       current.total = totalOf(page)
       current.warning = page.warning ?? null
+      current.age = ageOf(page)
       shown.current?.pages.close()
       shown.current = current
       setFailure(undefined)
@@ -194,6 +224,13 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
+    renew: useCallback(async (key) => {
+      const record = await resourceClient(resource.name).get(keyPartsOf(key), {
+        fields: parameters.fields,
+        expand: parameters.expand
+      })
+      shown.current?.pages.replace(key, (before) => ({ ...before, ...record }))
+    }, [parameters, resource]),
     forget: useCallback((key) => shown.current?.pages.forget(key) ?? true, []),
     countExactly: useCallback(() => {
       const current = shown.current
@@ -213,6 +250,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       })
     }, [parameters, resource, changed]),
     warning: shown.current?.warning ?? null,
+    age: shown.current?.age ?? null,
     loading: shown.current === null && failure === undefined
   }
 }

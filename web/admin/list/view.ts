@@ -9,6 +9,7 @@ import type { GridHandle } from "../grid/grid.tsx"
 import { keepAddress } from "../ground/last-address.ts"
 import { currentPlace, setQuery, usePlace } from "../ground/location.ts"
 import type { Resource } from "../model/catalogue.ts"
+import { argumentsIn } from "./arguments.tsx"
 import { needsOf } from "./needs.ts"
 import type { RowsQuery } from "./rows.ts"
 import {
@@ -62,6 +63,24 @@ const rememberColumns = (resource: Resource, text: string | null): void => {
   }
 }
 
+/** The arguments of a function as members of a body; null where the resource is none. What is no value of its kind stays as it is: the service says so. */
+const argumentValues = (resource: Resource, query: URLSearchParams): RowsQuery["args"] | null => {
+  const given = argumentsIn(resource, query)
+  if (given === null) return null
+  const kinds = new Map(resource.model.arguments?.map(({ kind, name }) => [name, kind]))
+  return Object.fromEntries(Object.entries(given).map(([name, text]) => [name, valueOf(kinds.get(name), text)]))
+}
+
+const valueOf = (kind: string | undefined, text: string): unknown => {
+  if (kind === "boolean") return text === "true" ? true : text === "false" ? false : text
+  if (kind !== "float" && kind !== "json") return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
 const setOrder = (order: readonly OrderKey[]): void =>
   setQuery({ order: printOrder(order) || null }, { replace: false })
 
@@ -70,6 +89,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
   const { query } = usePlace()
   const filter = query.get("filter") ?? ""
   const deleted = query.get("deleted") === "true" && resource.model.softDelete
+  const args = useMemo(() => argumentValues(resource, query), [resource, query])
   const order = useMemo(() => orderFor(query.get("order"), resource), [query, resource])
   const columnsText = query.get("columns") ?? rememberedColumns(resource) ?? ""
   const choices = useMemo(() => {
@@ -92,7 +112,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
     ordered: query.has("order"),
     choices,
     columns,
-    asked: { filter, order: printOrder(order), ...needs, deleted },
+    asked: { filter, order: printOrder(order), ...needs, deleted, ...(args === null ? {} : { args }) },
     setFilter: useCallback((text: string) => {
       setQuery({ filter: text === "" ? null : text }, { replace: false })
       handle.current?.scrollTo(0)

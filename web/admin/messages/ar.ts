@@ -71,6 +71,13 @@ export const ar: AppMessages = {
     hideDeleted: "إخفاء السجلات المحذوفة",
     countExactly: "عدّ دقيق",
     reload: "إعادة التحميل",
+    showRows: "عرض",
+    argumentsNeeded: "تحتاج هذه القائمة إلى قيم: املأها أعلاه.",
+    dataOf: (when: string): string => `البيانات: ${when}`,
+    ageUnknown: "عمر البيانات غير معروف",
+    refresh: "تحديث البيانات",
+    refreshAsked: "يجري تحديث البيانات. أعد تحميل القائمة بعد قليل.",
+    refreshFailed: (when: string): string => `فشل التحديث: ${when}`,
     savedCell: (field) => `حُفظ: ${field}`,
     notWritable: "لا يمكنك تغيير هذا.",
     readOnlyField: "هذا الحقل للقراءة فقط.",
@@ -115,6 +122,9 @@ export const ar: AppMessages = {
     isNot: "ليس",
     oneOf: "واحد من",
     noneOf: "ليس أيًا من",
+    has: "فيه",
+    hasAny: "فيه أحد",
+    hasNone: "ليس فيه أي من",
     atLeast: "على الأقل",
     atMost: "على الأكثر",
     over: "أكثر من",
@@ -288,9 +298,16 @@ export const ar: AppMessages = {
     notDate: "اكتب تاريخًا بالصيغة YYYY-MM-DD.",
     notTime: "اكتب تاريخًا ووقتًا.",
     notUuid: "اكتب UUID.",
+    notLike: (example: string): string => `اكتبه مثل ${example}.`,
+    tooManyBytes: (most: string): string => `${most} بايت على الأكثر.`,
     notJson: "اكتب JSON صالحًا.",
     searchAt: (name) => `البحث: ${name}`,
-    nothingFound: "لم يُعثر على شيء"
+    nothingFound: "لم يُعثر على شيء",
+    addTo: (name) => `إضافة إلى ${name}`,
+    remove: (text) => `إزالة ${text}`,
+    added: (text) => `أُضيف: ${text}`,
+    removed: (text) => `أُزيل: ${text}`,
+    tooMany: (most) => `العناصر على الأكثر: ${most}.`
   },
   account: {
     password: "كلمة المرور",
@@ -450,6 +467,18 @@ export const ar: AppMessages = {
     noneRunTitle: "لا توجد مهام جارية",
     noneRunText: "تظهر المهمة هنا ما دام عامل ينفّذها، مع ما تخبر به.",
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
+  },
+  paths: {
+    through: (before, label) => `${before} ← ${label}`,
+    fieldsOf: (label) => `حقول ${label}`,
+    number: "العدد",
+    back: "رجوع",
+    notSorted: "لا يمكن الترتيب حسب هذا الحقل من سجل مرتبط.",
+    readOnly: (label) => `هذه القيمة تتبع ${label}. غيّرها هناك.`
+  },
+  bulk: {
+    add: "إضافة حقل",
+    leaveOut: (label) => `استبعاد ${label}`
   },
   columns: {
     sortAscending: "ترتيب تصاعدي",

@@ -71,6 +71,13 @@ export const de: AppMessages = {
     hideDeleted: "Gelöschte verbergen",
     countExactly: "Genau zählen",
     reload: "Neu laden",
+    showRows: "Anzeigen",
+    argumentsNeeded: "Diese Liste braucht Angaben: bitte oben ausfüllen.",
+    dataOf: (when: string): string => `Datenstand: ${when}`,
+    ageUnknown: "Datenstand unbekannt",
+    refresh: "Daten auffrischen",
+    refreshAsked: "Die Daten werden aufgefrischt. Laden Sie die Liste gleich neu.",
+    refreshFailed: (when: string): string => `Auffrischen fehlgeschlagen: ${when}`,
     savedCell: (field) => `${field} gespeichert`,
     notWritable: "Sie dürfen das nicht ändern.",
     readOnlyField: "Dieses Feld ist schreibgeschützt.",
@@ -118,6 +125,9 @@ export const de: AppMessages = {
     isNot: "ist nicht",
     oneOf: "ist eines von",
     noneOf: "ist keines von",
+    has: "hat",
+    hasAny: "hat eines von",
+    hasNone: "hat keines von",
     atLeast: "mindestens",
     atMost: "höchstens",
     over: "über",
@@ -294,9 +304,16 @@ export const de: AppMessages = {
     notDate: "Geben Sie ein Datum als JJJJ-MM-TT ein.",
     notTime: "Geben Sie Datum und Uhrzeit ein.",
     notUuid: "Geben Sie eine UUID ein.",
+    notLike: (example: string): string => `Schreiben Sie es wie ${example}.`,
+    tooManyBytes: (most: string): string => `Höchstens ${most} Bytes.`,
     notJson: "Geben Sie gültiges JSON ein.",
     searchAt: (name) => `${name} suchen`,
-    nothingFound: "Nichts gefunden"
+    nothingFound: "Nichts gefunden",
+    addTo: (name) => `Zu ${name} hinzufügen`,
+    remove: (text) => `${text} entfernen`,
+    added: (text) => `${text} hinzugefügt`,
+    removed: (text) => `${text} entfernt`,
+    tooMany: (most) => `Höchstens ${most} ${pl(most, "Element", "Elemente")}.`
   },
   account: {
     password: "Passwort",
@@ -464,6 +481,18 @@ export const de: AppMessages = {
     noneRunTitle: "Kein Job läuft",
     noneRunText: "Ein Job steht hier, solange ein Worker ihn hat, mit dem, was er von sich meldet.",
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
+  },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Felder von ${label}`,
+    number: "Anzahl",
+    back: "Zurück",
+    notSorted: "Nach diesem Feld eines verbundenen Datensatzes lässt sich nicht sortieren.",
+    readOnly: (label) => `Das gehört zu ${label}. Ändern Sie es dort.`
+  },
+  bulk: {
+    add: "Feld hinzufügen",
+    leaveOut: (label) => `${label} weglassen`
   },
   columns: {
     sortAscending: "Aufsteigend sortieren",

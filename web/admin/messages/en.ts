@@ -70,6 +70,13 @@ export const en = {
     hideDeleted: "Hide deleted records",
     countExactly: "Count exactly",
     reload: "Reload",
+    showRows: "Show",
+    argumentsNeeded: "This list needs values: fill them in above.",
+    dataOf: (when: string): string => `Data as of ${when}`,
+    ageUnknown: "Age of the data unknown",
+    refresh: "Refresh the data",
+    refreshAsked: "The data is being refreshed. Reload the list in a while.",
+    refreshFailed: (when: string): string => `refreshing failed ${when}`,
     savedCell: (field: string): string => `${field} saved`,
     notWritable: "You may not change this.",
     readOnlyField: "This field is read-only.",
@@ -116,6 +123,9 @@ export const en = {
     isNot: "is not",
     oneOf: "is one of",
     noneOf: "is none of",
+    has: "has",
+    hasAny: "has any of",
+    hasNone: "has none of",
     atLeast: "at least",
     atMost: "at most",
     over: "over",
@@ -292,9 +302,16 @@ export const en = {
     notDate: "Write a date as YYYY-MM-DD.",
     notTime: "Write a date and a time.",
     notUuid: "Write a UUID.",
+    notLike: (example: string): string => `Write it like ${example}.`,
+    tooManyBytes: (most: string): string => `At most ${most} bytes.`,
     notJson: "Write valid JSON.",
     searchAt: (name: string): string => `Find ${name}`,
-    nothingFound: "Nothing found"
+    nothingFound: "Nothing found",
+    addTo: (name: string): string => `Add to ${name}`,
+    remove: (text: string): string => `Remove ${text}`,
+    added: (text: string): string => `Added ${text}`,
+    removed: (text: string): string => `Removed ${text}`,
+    tooMany: (most: number): string => `At most ${most} element${s(most)}.`
   },
   account: {
     password: "Password",
@@ -457,6 +474,21 @@ export const en = {
     noneRunTitle: "No job runs",
     noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
     states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
+  },
+  /** Fields of related records. */
+  paths: {
+    /** A label, and the next one on the way to a field. */
+    through: (before: string, label: string): string => `${before} → ${label}`,
+    fieldsOf: (label: string): string => `Fields of ${noun(label)}`,
+    number: "Number",
+    back: "Back",
+    notSorted: "Lists cannot be sorted by this field of a related record.",
+    readOnly: (label: string): string => `This belongs to ${noun(label)}. Change it there.`
+  },
+  /** Several fields in one change. */
+  bulk: {
+    add: "Add a field",
+    leaveOut: (label: string): string => `Leave out ${noun(label)}`
   },
   columns: {
     sortAscending: "Sort ascending",

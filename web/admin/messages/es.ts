@@ -71,6 +71,13 @@ export const es: AppMessages = {
     hideDeleted: "Ocultar los eliminados",
     countExactly: "Contar exactamente",
     reload: "Recargar",
+    showRows: "Mostrar",
+    argumentsNeeded: "Esta lista necesita valores: rellénelos arriba.",
+    dataOf: (when: string): string => `Datos: ${when}`,
+    ageUnknown: "Antigüedad de los datos desconocida",
+    refresh: "Actualizar los datos",
+    refreshAsked: "Los datos se están actualizando. Recargue la lista en un momento.",
+    refreshFailed: (when: string): string => `error al actualizar: ${when}`,
     savedCell: (field) => `${field} guardado`,
     notWritable: "No puede cambiar esto.",
     readOnlyField: "Este campo es de solo lectura.",
@@ -118,6 +125,9 @@ export const es: AppMessages = {
     isNot: "no es",
     oneOf: "es uno de",
     noneOf: "no es ninguno de",
+    has: "tiene",
+    hasAny: "tiene alguno de",
+    hasNone: "no tiene ninguno de",
     atLeast: "al menos",
     atMost: "como mucho",
     over: "más de",
@@ -292,9 +302,16 @@ export const es: AppMessages = {
     notDate: "Escriba una fecha AAAA-MM-DD.",
     notTime: "Escriba fecha y hora.",
     notUuid: "Escriba un UUID.",
+    notLike: (example: string): string => `Escríbalo como ${example}.`,
+    tooManyBytes: (most: string): string => `Como máximo ${most} bytes.`,
     notJson: "Escriba JSON válido.",
     searchAt: (name) => `Buscar ${name}`,
-    nothingFound: "Sin resultados"
+    nothingFound: "Sin resultados",
+    addTo: (name) => `Añadir a ${name}`,
+    remove: (text) => `Quitar ${text}`,
+    added: (text) => `Añadido: ${text}`,
+    removed: (text) => `Quitado: ${text}`,
+    tooMany: (most) => `Como mucho ${most} ${pl(most, "elemento", "elementos")}.`
   },
   account: {
     password: "Contraseña",
@@ -458,6 +475,18 @@ export const es: AppMessages = {
     noneRunTitle: "Ninguna tarea en curso",
     noneRunText: "Una tarea aparece aquí mientras un worker la ejecuta, con lo que indica.",
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
+  },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Campos de ${noun(label)}`,
+    number: "Número",
+    back: "Atrás",
+    notSorted: "No se puede ordenar por este campo de un registro relacionado.",
+    readOnly: (label) => `Esto pertenece a ${noun(label)}. Cámbielo allí.`
+  },
+  bulk: {
+    add: "Añadir un campo",
+    leaveOut: (label) => `No cambiar ${noun(label)}`
   },
   columns: {
     sortAscending: "Orden ascendente",

@@ -71,6 +71,13 @@ export const fr: AppMessages = {
     hideDeleted: "Masquer les fiches supprimées",
     countExactly: "Compter exactement",
     reload: "Recharger",
+    showRows: "Afficher",
+    argumentsNeeded: "Cette liste a besoin de valeurs : remplissez-les ci-dessus.",
+    dataOf: (when: string): string => `Données : ${when}`,
+    ageUnknown: "Âge des données inconnu",
+    refresh: "Actualiser les données",
+    refreshAsked: "Les données sont en cours d’actualisation. Rechargez la liste dans un instant.",
+    refreshFailed: (when: string): string => `échec de l’actualisation : ${when}`,
     savedCell: (field) => `${field} enregistré`,
     notWritable: "Vous ne pouvez pas modifier cette valeur.",
     readOnlyField: "Ce champ est en lecture seule.",
@@ -118,6 +125,9 @@ export const fr: AppMessages = {
     isNot: "n’est pas",
     oneOf: "est l’un de",
     noneOf: "n’est aucun de",
+    has: "a",
+    hasAny: "a l’un de",
+    hasNone: "n’a aucun de",
     atLeast: "au moins",
     atMost: "au plus",
     over: "plus de",
@@ -292,9 +302,16 @@ export const fr: AppMessages = {
     notDate: "Saisissez une date AAAA-MM-JJ.",
     notTime: "Saisissez une date et une heure.",
     notUuid: "Saisissez un UUID.",
+    notLike: (example: string): string => `Écrivez-le comme ${example}.`,
+    tooManyBytes: (most: string): string => `Au plus ${most} octets.`,
     notJson: "Saisissez du JSON valide.",
     searchAt: (name) => `Trouver : ${name}`,
-    nothingFound: "Aucun résultat"
+    nothingFound: "Aucun résultat",
+    addTo: (name) => `Ajouter à ${name}`,
+    remove: (text) => `Retirer ${text}`,
+    added: (text) => `Ajouté : ${text}`,
+    removed: (text) => `Retiré : ${text}`,
+    tooMany: (most) => `Au plus ${most} ${pl(most, "élément", "éléments")}.`
   },
   account: {
     password: "Mot de passe",
@@ -461,6 +478,18 @@ export const fr: AppMessages = {
     noneRunTitle: "Aucune tâche en cours",
     noneRunText: "Une tâche est affichée ici tant qu’un worker l’exécute, avec ce qu’elle indique.",
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
+  },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Champs de ${noun(label)}`,
+    number: "Nombre",
+    back: "Retour",
+    notSorted: "Impossible de trier par ce champ d’un enregistrement lié.",
+    readOnly: (label) => `Cette valeur appartient à ${noun(label)}. Modifiez-la là.`
+  },
+  bulk: {
+    add: "Ajouter un champ",
+    leaveOut: (label) => `Ne pas modifier ${noun(label)}`
   },
   columns: {
     sortAscending: "Tri croissant",

@@ -5,6 +5,7 @@
 
 import type { ResourceTransfers } from "../../../core/domain/meta/permissions.ts"
 import { fieldsOfTitle, fillTitle } from "../../../core/domain/model/title.ts"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaView } from "../../client/meta.ts"
 import type { Source } from "../../client/source.ts"
 import { isVisible, plain, short } from "./plain.ts"
@@ -21,6 +22,8 @@ export interface Resource {
     readonly update: boolean
     readonly delete: boolean
     readonly conditional: readonly string[]
+    /** Of a materialized view. */
+    readonly refresh?: boolean
   }
   /** Which exports, imports and bulk changes the caller may do. */
   readonly transfers: ResourceTransfers
@@ -99,7 +102,7 @@ export const aboutOf = ({ model }: Pick<Resource, "model">): string | null => {
 const plainView = (model: MetaModel): MetaView => ({
   name: model.name,
   label: { singular: words(model.name), plural: words(model.name) },
-  columns: model.fields.filter(({ kind }) => kind !== "json").map(({ name }) => name),
+  columns: model.fields.filter(({ kind }) => hasOrder(kind)).map(({ name }) => name),
   sort: "",
   filters: [],
   search: [],
@@ -140,7 +143,8 @@ export const catalogueOf = (
     const permissions = meta.permissions[model.name]
     resources.set(model.name, {
       name: model.name,
-      model,
+      // The rows of a function exist with its arguments only, so their keys are no addresses.
+      model: model.arguments === undefined ? model : { ...model, primaryKey: [] },
       view: meta.views[model.name] ?? plainView(model),
       fields: new Map(model.fields.map((field) => [field.name, field])),
       may: permissions ?? { read: false, create: false, update: false, delete: false, conditional: [] },

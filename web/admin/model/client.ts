@@ -141,6 +141,8 @@ export interface AnyPage {
   readonly total_size_estimate: number
   readonly total_size_accuracy?: "exact" | "estimate" | "counting"
   readonly total_size?: number
+  readonly refreshed_at?: string | null
+  readonly refresh_failed_at?: string | null
   readonly warning?: string
 }
 

@@ -59,7 +59,9 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
   const t = useMessages()
   const reader = useReader()
   const { catalogue } = useApp()
-  const readable = [...catalogue.resources.values()].filter(({ may, view }) => may.read && view.nav !== null)
+  const readable = [...catalogue.resources.values()].filter(({ may, model, view }) =>
+    may.read && view.nav !== null && model.arguments === undefined
+  )
 
   const searches = (asked.length < 2 && !/^\d+$/.test(asked) ? [] : readable).flatMap((resource) => {
     const filter = filterFor(resource, asked)

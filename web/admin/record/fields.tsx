@@ -8,7 +8,7 @@ import { Input } from "../field/input.tsx"
 import { holdsFiles, isLong, relationOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
-import { useReader, Value } from "../field/value.tsx"
+import { ArrayShown, useReader, Value } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { Link } from "../ground/link.tsx"
 import { useMessages } from "../messages/locale.tsx"
@@ -35,7 +35,7 @@ export interface FieldsProps {
 }
 
 /** Whether a field takes the whole width. */
-const isWide = (field: MetaField): boolean => holdsFiles(field) || isLong(field)
+const isWide = (field: MetaField): boolean => holdsFiles(field) || field.kind === "array" || isLong(field)
 
 /** The name of the field whose value the page's head shows: a key of one part that nobody changes, and that points at nothing. */
 export const keyInHead = ({ fields, model }: Resource): string | null => {
@@ -136,6 +136,8 @@ const Field = (
                   ? <span className="dim">{t.field.empty}</span>
                   : field.kind === "files"
                   ? <FilesShown value={record[name]} onExpired={onExpired} />
+                  : field.kind === "array"
+                  ? <ArrayShown all resource={resource} field={field} value={record[name]} />
                   : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}

@@ -1,0 +1,90 @@
+/** The arguments of a function of the database, above the list of its rows. The address has them. The service checks every value. */
+
+import { type ReactNode, type SyntheticEvent, useId } from "react"
+import type { MetaModel } from "../../client/index.ts"
+import { setQuery, usePlace } from "../ground/location.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { labelOf, type Resource } from "../model/catalogue.ts"
+import { plain } from "../model/plain.ts"
+import style from "./list.module.css"
+
+type Argument = NonNullable<MetaModel["arguments"]>[number]
+
+/** What the address has of them. */
+export type GivenArguments = { readonly [name: string]: string }
+
+const parameterOf = (name: string): string => `args.${name}`
+
+export const argumentsIn = ({ model }: Resource, query: URLSearchParams): GivenArguments | null =>
+  model.arguments === undefined
+    ? null
+    : Object.fromEntries(
+      model.arguments.flatMap(({ name }) => {
+        const value = query.get(parameterOf(name)) ?? ""
+        return value === "" ? [] : [[name, value]]
+      })
+    )
+
+/** Whether one is missing without which nothing can be read. */
+export const lacksArguments = ({ model }: Resource, given: GivenArguments): boolean =>
+  model.arguments?.some(({ name, optional }) => !optional && given[name] === undefined) === true
+
+const typeOf = ({ kind }: Argument): string =>
+  kind === "date" ? "date" : kind === "integer" || kind === "float" ? "number" : "text"
+
+const Input = (
+  { argument, id, value }: { readonly argument: Argument; readonly id: string; readonly value: string }
+): ReactNode => {
+  const { default: given, kind, max, name, optional, values } = argument
+  const choices = kind === "boolean" ? ["true", "false"] : values
+  const usual = given !== undefined && "value" in given ? plain(given.value) : undefined
+  return choices === undefined
+    ? (
+      <input
+        id={id}
+        name={name}
+        type={typeOf(argument)}
+        step={kind === "float" ? "any" : undefined}
+        defaultValue={value}
+        placeholder={usual}
+        required={!optional}
+        maxLength={max}
+      />
+    )
+    : (
+      <select id={id} name={name} defaultValue={value} required={!optional}>
+        <option value="">{usual ?? ""}</option>
+        {choices.map((choice) => <option key={choice} value={choice}>{choice}</option>)}
+      </select>
+    )
+}
+
+/** Inputs for all arguments, and a button that reads the rows. */
+export const Arguments = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { t } = useLocale()
+  const { query } = usePlace()
+  const id = useId()
+  const given = argumentsIn(resource, query) ?? {}
+  const submit = (event: SyntheticEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget)
+    const values = (resource.model.arguments ?? []).map(({ name }) => {
+      const value = data.get(name)
+      return [parameterOf(name), typeof value === "string" && value !== "" ? value : null] as const
+    })
+    setQuery(Object.fromEntries(values), { replace: false })
+  }
+  return (
+    <form className={style.arguments} onSubmit={submit} key={JSON.stringify(given)}>
+      {resource.model.arguments?.map((argument) => (
+        <label key={argument.name} htmlFor={`${id}${argument.name}`} title={argument.help}>
+          <span>{argument.label ?? labelOf(argument.name)}</span>
+          <span className="input">
+            <Input argument={argument} id={`${id}${argument.name}`} value={given[argument.name] ?? ""} />
+          </span>
+        </label>
+      ))}
+      <button type="submit" className="btn primary">{t.list.showRows}</button>
+    </form>
+  )
+}
