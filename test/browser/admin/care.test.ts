@@ -143,6 +143,23 @@ describe.skipIf(chromiumPath === null)("a refusal in a list", () => {
   })
 })
 
+describe.skipIf(chromiumPath === null)("a change of several records", () => {
+  it("is tried by Enter, which ends nothing", async () => {
+    await using({}, async (page) => {
+      const list = listPage(page, stage.url)
+      await list.open("orders")
+      await list.tick(0)
+      await page.getByRole("toolbar").getByRole("button", { name: "Edit" }).click()
+      const dialog = page.getByRole("dialog", { name: "Edit 1 record" })
+      await dialog.getByRole("combobox", { name: "Field" }).selectOption({ label: "Total" })
+      await dialog.getByRole("textbox", { name: "New value" }).fill("12.50")
+      await page.keyboard.press("Enter")
+      await dialog.getByText("The record passes.").waitFor()
+      await page.keyboard.press("Escape")
+    })
+  })
+})
+
 describe.skipIf(chromiumPath === null)("the session", () => {
   it("after a refused sign-in the password has the focus, and the email stays", async () => {
     await using({ role: null, allow: /401/ }, async (page) => {
