@@ -33,7 +33,10 @@ const all: readonly Model[] = [
   withPaths(
     makeModel({
       name: "customers",
-      fields: [id, { name: "name", alias: "title" }, { name: "plain", sortable: false }, { name: "extra", kind: "json" }],
+      fields: [id, { name: "name", alias: "title" }, { name: "plain", sortable: false }, {
+        name: "extra",
+        kind: "json"
+      }],
       relations: [relation("orders", "orders", true, "id", "customer_id"), relation("region", "regions", false, "id")]
     }),
     [{ whole: "extra", name: "size.width", kind: "decimal" }, { whole: "extra", name: "hue", sortable: false }]
