@@ -17,9 +17,10 @@ import {
   never,
   not,
   type Operand,
+  operandsOf,
   relatedOf
 } from "../filter/tree.ts"
-import type { Model } from "../model/model.ts"
+import type { Field, Model } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError, Span } from "../problem.ts"
 import { writeKey } from "../read/key.ts"
@@ -51,6 +52,9 @@ const relatedWeight = 40
 /** Values of `in` that weigh as much as one condition. */
 const valuesOfOne = 10
 
+/** A path into JSON reads through all of it. */
+const weightOfField = ({ member }: Field): number => member === undefined ? 1 : scanWeight
+
 /** What judging a filter once costs: its conditions, those that read through texts several times. */
 export const weightOf = (tree: FilterTree): number => {
   switch (tree.op) {
@@ -63,14 +67,20 @@ export const weightOf = (tree: FilterTree): number => {
     case "not":
       return weightOf(tree.item)
     case "in":
-      return Math.ceil(tree.values.length / valuesOfOne)
+      return Math.ceil(tree.values.length / valuesOfOne) - 1 + weightOfField(tree.field)
+    case "has":
+      return scanWeight + Math.ceil(tree.values.length / valuesOfOne) - 1
+    case "pair":
+      return Math.max(weightOfField(tree.field), weightOfField(tree.other))
+    case "compare":
+    case "null":
+      return weightOfField(tree.field)
     case "search":
       return scanWeight * tree.fields.length
     case "match":
     case "contains":
     case "same":
     case "regex":
-    case "has":
     case "length":
       return scanWeight
     case "some":
@@ -151,6 +161,7 @@ const loosened = (tree: FilterTree, more: boolean): FilterTree => {
     case "compare":
       return isNow(tree.value) ? more ? always : never : tree
     case "in":
+    case "has":
       return tree.values.some(isNow) ? more ? always : never : tree
     default:
       return tree
@@ -161,9 +172,7 @@ const everTrees = new WeakMap<FilterTree, FilterTree>()
 
 /** What lets a row through that the filter let through at any time. Without conditions on the present time it is the filter itself. */
 const ever = (filter: FilterTree): FilterTree => {
-  const timed = conditionsOf(filter, "compare").some(({ value }) => isNow(value)) ||
-    conditionsOf(filter, "in").some(({ values }) => values.some(isNow))
-  if (!timed) return filter
+  if (!operandsOf(filter).some(isNow)) return filter
   let tree = everTrees.get(filter)
   if (tree === undefined) everTrees.set(filter, tree = loosened(filter, true))
   return tree
@@ -175,10 +184,7 @@ const askedOfCaller = new WeakMap<FilterTree, { readonly id: boolean; readonly t
 const askedOf = (rows: FilterTree): { readonly id: boolean; readonly tenant: boolean } => {
   let asked = askedOfCaller.get(rows)
   if (asked === undefined) {
-    const operands = [
-      ...conditionsOf(rows, "compare").map(({ value }) => value),
-      ...conditionsOf(rows, "in").flatMap(({ values }) => values)
-    ]
+    const operands = operandsOf(rows)
     const asks = (value: "id" | "tenant"): boolean =>
       operands.some((operand) => operand.of === "caller" && operand.value === value)
     askedOfCaller.set(rows, asked = { id: asks("id"), tenant: asks("tenant") })

@@ -165,6 +165,13 @@ export const conditionsOf = <O extends FilterTree["op"]>(
     ? conditionsOf(tree.item, op)
     : []
 
+/** The values that a tree compares with, those of related records included. */
+export const operandsOf = (tree: FilterTree): readonly Operand[] => [
+  ...conditionsOf(tree, "compare").map(({ value }) => value),
+  ...conditionsOf(tree, "in").flatMap(({ values }) => values),
+  ...conditionsOf(tree, "has").flatMap(({ values }) => values)
+]
+
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
 /**
