@@ -125,9 +125,10 @@ const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
   const has = (...kinds: ReadonlyArray<Field["kind"]>): boolean =>
     columns.some((field) => kinds.includes(field.kind === "list" ? field.of.kind : field.kind))
   return [
-    ...(has("timestamp") ? ["set timezone = 'UTC'"] : []),
-    ...(has("timestamp", "date") ? ["set datestyle = 'ISO, MDY'"] : []),
-    ...(has("float") ? ["set extra_float_digits = 1"] : [])
+    ...(has("timestamp", "range", "native") ? ["set timezone = 'UTC'"] : []),
+    ...(has("timestamp", "date", "range", "native") ? ["set datestyle = 'ISO, MDY'"] : []),
+    ...(has("float", "native") ? ["set extra_float_digits = 1"] : []),
+    ...(has("interval") ? ["set intervalstyle = 'iso_8601'"] : [])
   ]
 }
 

@@ -12,7 +12,7 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import { capturedTables } from "./capture.ts"
 import type { Postgres, Session } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { arrayLiteral, identifier, ownSchema, timestampFromText } from "./sql.ts"
+import { arrayLiteral, canonicalOf, identifier, ownSchema, timestampFromText } from "./sql.ts"
 import { type Fate, makeHandle } from "./transaction.ts"
 
 type Rows = ReadonlyArray<ReadonlyArray<string | null>>
@@ -147,18 +147,21 @@ export const makeChanges = (
     s,
     keeping
   )
-  const timestamps = new Map(
+  const spelled = new Map(
     capturedTables(models).map(({ columns: all, relation }) => [
       relation,
-      all.flatMap(({ column, kind }) => kind === "timestamp" ? [column] : [])
+      all.flatMap((field) => {
+        const canonical = canonicalOf(field)
+        return canonical === null ? [] : [[field.column, canonical] as const]
+      })
     ])
   )
   const rowOf = (relation: string, text: string | null): StoredRow | null => {
     if (text === null) return null
     const row = JSON.parse(text) as { [column: string]: string | null }
-    for (const column of timestamps.get(relation) ?? []) {
+    for (const [column, canonical] of spelled.get(relation) ?? []) {
       const cell = row[column]
-      if (typeof cell === "string") row[column] = timestampFromText(cell)
+      if (typeof cell === "string") row[column] = canonical(cell)
     }
     return row
   }

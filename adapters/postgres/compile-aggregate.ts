@@ -22,7 +22,7 @@ import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
 import { columnOf, conditionSql, sortOf } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
-import { givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { cellSql, givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
@@ -151,7 +151,9 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
     ? ["u.e", ` cross join lateral (select distinct e from unnest(${values}) x(e) where e is not null) u`]
     : [values, ""]
   const value = measure.of === "count" ? null : measureSql(measure)
-  return `select ${column}::text, count(*)::text${value === null ? "" : `, ${value}::text`}` +
+  return `select ${elements === "" ? cellSql(plan.field, column) : `${column}::text`}, count(*)::text${
+    value === null || measure.of === "count" ? "" : `, ${cellSql(measure.field, value)}`
+  }` +
     ` from ${writer.from(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${
       elements === "" ? sortOf(joins.aliasOf(plan.ways ?? []), plan.field) : column
@@ -168,8 +170,8 @@ const exactOf = (field: Field): string => `${columnOf("t", field)}${field.kind =
 const measureSql = (measure: Measure): string =>
   measure.of === "count"
     ? "count(*)"
-    : measure.of === "sum" && measure.field.kind === "float"
-    ? `sum(${exactOf(measure.field)})`
+    : (measure.of === "sum" && measure.field.kind === "float") || measure.field.kind === "money"
+    ? `${measure.of}(${exactOf(measure.field)})`
     : `${measure.of}(${columnOf("t", measure.field)})`
 
 /** Hours are buckets of real time, so that the one that an autumn night repeats is two. */
@@ -222,19 +224,22 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const column = columnOf("t", field)
   const exact = exactOf(field)
   const tests = [`${column} is not null`]
-  if (field.kind !== "integer") tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
+  if (field.kind !== "integer" && field.kind !== "money") {
+    tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
+  }
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
   const table = () => `${writer.from(plan.model)} t`
   const where = tests.join(" and ")
   // A sum of zeros has as many fraction digits as the longest of them. Columns of a declared size need no such sum.
   const digits = field.kind === "decimal" && field.precision === null ? ` + sum(${column} * 0)` : ""
+  const ends = field.kind === "money" ? exact : column
   // The quotient of `div` is exact in every version, unlike that of width_bucket. The maximum goes into the last bucket.
   const bucket = `case when e.h = e.l then ${buckets - 1}` +
     ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
   // Names of a `with` hide tables of the same name. No table is called like these.
   const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
-  return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table()} where ${where}),` +
+  return `with ${range} as materialized (select min(${ends})${digits} as low, max(${ends})${digits} as high from ${table()} where ${where}),` +
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
     ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table()} where ${where} group by 1)` +
     ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`
@@ -271,7 +276,7 @@ const groupMeasureSql = (measure: GroupMeasure): string => {
   if (measure.of === "count") return "count(*)"
   const { field, of } = measure
   const column = columnOf("t", field)
-  const sum = `sum(${field.kind === "float" ? exactOf(field) : column})::numeric`
+  const sum = `sum(${field.kind === "float" || field.kind === "money" ? exactOf(field) : column})::numeric`
   switch (of) {
     case "count_distinct":
       return `count(distinct ${column})`
@@ -309,6 +314,6 @@ const groups = (plan: GroupsPlan, writer: Writer): string => {
     : inner
   const condition = having.op === "true" ? "" : ` where ${conditionSql(having, "a", writer)}`
   const sorts = order.map(({ descending, field }) => `${sortOf("a", field)}${descending ? " desc" : ""}`)
-  return `select ${names.map((name) => `a.${name}::text`).join(", ")} from (${from}) a${condition}` +
+  return `select ${names.map((name, i) => cellSql(columns[i]!, `a.${name}`)).join(", ")} from (${from}) a${condition}` +
     `${sorts.length === 0 ? "" : ` order by ${sorts.join(", ")}`} limit ${limit}`
 }

@@ -10,7 +10,8 @@ import { allOf } from "../../core/domain/filter/tree.ts"
 import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
-import { identifier, quoted, tableOf, type Writer } from "./sql.ts"
+import { fitsMoney } from "../../core/domain/value/exact.ts"
+import { identifier, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
 /** A column of the table that `alias` names, or what a declared path finds in it. */
 export const columnOf = (alias: string, field: Field): string =>
@@ -21,7 +22,7 @@ export const sortOf = (alias: string, field: Field): string => sortText(field, c
 
 /** A cell of a position as what the column is sorted by. */
 export const placeOf = (field: Field, cell: string): string =>
-  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : cell
+  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : valueSql(field, cell)
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
 export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>
@@ -52,6 +53,11 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return elementSql(tree.field, tree.values, alias, writer)
     case "length":
       return `cardinality(${columnOf(alias, tree.field)}) ${tree.is} ${tree.number}`
+    case "overlaps":
+      writer.stable = false
+      return `${columnOf(alias, tree.field)} && ${
+        writer.add({ of: "operand", operand: tree.value, field: tree.field })
+      }`
     case "match":
       writer.stable = false
       return `${textOf(alias, tree.field)} like ${writer.constant(tree.parts.map(escaped).join("%"))}`
@@ -168,7 +174,10 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
-  const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
+  const given = writer.add({ of: "operand", operand: value, field })
+  // What is no amount of money would be rounded to one.
+  if (isBeyondMoney(field, value)) return `${column}::numeric ${is} ${given}::numeric`
+  const plain = `${column} ${is} ${valueSql(field, given)}`
   if (!isPadded(field, value)) return plain
   // Equality stays plain, so that indexes serve it. No text of a char(n) column ends in a blank.
   return is === "="
@@ -226,6 +235,9 @@ const enumComparison = (
   return passing.length === 0 ? "false" : `${column} in (${passing.map(quoted).join(", ")})`
 }
 
+const isBeyondMoney = (field: Field, value: Operand): boolean =>
+  field.kind === "money" && (value.of !== "literal" || !fitsMoney(field, value.text))
+
 const isPadded = (field: Field, value: Operand): boolean =>
   field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
 
@@ -243,7 +255,11 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   const inline = values.map((value) => constantOf(field, value))
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
-  const any = (operands: readonly Operand[]) => `any(${writer.add({ of: "operands", operands, field })})`
+  const any = (operands: readonly Operand[]) =>
+    `any(${valuesSql(field, writer.add({ of: "operands", operands, field }))})`
+  if (values.some((value) => isBeyondMoney(field, value))) {
+    return `${column}::numeric = any(${writer.add({ of: "operands", operands: values, field })}::numeric[])`
+  }
   const padded = values.filter((value) => isPadded(field, value))
   if (padded.length === 0) return `${column} = ${any(values)}`
   const rest = values.filter((value) => !isPadded(field, value))

@@ -8,15 +8,15 @@ import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { pathOf } from "../../core/domain/filter/tree.ts"
 import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
+import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
 import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
-import { givenArguments, identifier, type Statement, Writer } from "./sql.ts"
+import { cellSql, givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string =>
-  field.kind === "list" ? listText(columnOf(alias, field), field) : `${columnOf(alias, field)}::text`
+  field.kind === "list" ? listText(columnOf(alias, field), field) : cellSql(field, columnOf(alias, field))
 
 /**
  * An array as the cell of a list. `to_json` writes numbers and truth values as JSON has them, and all else as text. It ends times with an offset, and those
@@ -43,9 +43,11 @@ const hashedCell = (field: Field): string => {
   const text = textColumn("t", field)
   return isFreeText(field)
     ? `octet_length(${text}), ':', ${text}`
-    : `${field.kind === "timestamp" ? `replace(replace(${text}, ' ', ''), '+00', '')` : text}, chr(${
-      cellEnd.charCodeAt(0)
-    })`
+    : `${
+      !hasTimes(field)
+        ? text
+        : `replace(replace(${field.kind === "range" ? `replace(${text}, '"', '')` : text}, ' ', ''), '+00', '')`
+    }, chr(${cellEnd.charCodeAt(0)})`
 }
 
 /** Fields of one `concat`: a function takes at most 100 arguments. */

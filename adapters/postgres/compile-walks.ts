@@ -10,7 +10,7 @@ import { sortText } from "../../core/domain/model/expression.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
-import { identifier, type Statement, tableOf, type Writer } from "./sql.ts"
+import { cellSql, identifier, type Statement, tableOf, type Writer } from "./sql.ts"
 
 /**
  * What the database pledges of a relation: a value of the near column that is not null has a row on the far side, and whether the near column is never
@@ -154,8 +154,7 @@ interface Page {
   readonly outputsOf: (writer: Writer) => readonly string[]
 }
 
-const textOf = (column: string, { field }: OrderKey): string =>
-  field.kind === "list" ? `to_json(${column})::text` : `${column}::text`
+const textOf = (column: string, { field }: OrderKey): string => cellSql(field, column)
 
 const sortedBy = (columns: readonly string[], order: readonly OrderKey[]): string =>
   ` order by ${columns.map((column, i) => `${column}${order[i]!.descending ? " desc" : ""}`).join(", ")}`

@@ -62,7 +62,8 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
       from 'to_tsvector\\(''(?:pg_catalog\\.)?([a-z_][a-z0-9_]*)''::regconfig') end,
     'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
     'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
-    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
+    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024
+      when b.oid = 'money'::regtype then scale(1::numeric::money::numeric) end,
     'fraction', case when b.typname in ('timestamp', 'timestamptz') and m.mod >= 0 then m.mod end,
     'values', case when b.typtype = 'e' then (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = b.oid) end,
     'element', ${elementSql},

@@ -21,6 +21,7 @@ import type { IdempotencyStore } from "./idempotency.ts"
 import { type Pledges, pledgesOf } from "./pledges.ts"
 import {
   bind,
+  canonicalOf,
   canonicalRows,
   identifier,
   LiteralWriter,
@@ -28,7 +29,6 @@ import {
   quoted,
   type Statement,
   tableOf,
-  timestampFromText,
   type Values,
   valuesOf,
   type Writer
@@ -140,11 +140,12 @@ const allWalks = ([first, ...others]: readonly PlanEstimate[]): PlanEstimate => 
 /** Makes the timestamps of a page canonical, in place. */
 export const canonicalPage = (rows: ReadonlyArray<Cell[]>, shape: PageShape): ReadonlyArray<Cell[]> => {
   const path = pathOf(shape.order)
-  if (path?.field.kind === "timestamp") {
+  const canonical = path === null ? null : canonicalOf(path.field)
+  if (canonical !== null) {
     const at = pathCellOf(shape)
     for (const row of rows) {
       const cell = row[at]
-      if (typeof cell === "string") row[at] = timestampFromText(cell)
+      if (typeof cell === "string") row[at] = canonical(cell)
     }
   }
   return canonicalRows(rows, shape.columns)

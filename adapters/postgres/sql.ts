@@ -8,8 +8,10 @@ import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedText as quoted } from "../../core/domain/model/table.ts"
+import { hasTimes } from "../../core/domain/read/etag.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
+import { mapEnds } from "../../core/domain/value/range.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
@@ -32,6 +34,35 @@ export const tableOf = (model: Model): string =>
   model.schema === null ? identifier(model.table) : `${identifier(model.schema)}.${identifier(model.table)}`
 
 export { quoted }
+
+/** A value of a field as its cell, in SQL. */
+export const cellSql = (field: Field, value: string): string => {
+  switch (field.kind) {
+    case "list":
+      return `to_json(${value})::text`
+    // A cast would write the prefix of a single address.
+    case "inet":
+      return `abbrev(${value})`
+    case "bytes":
+      return `replace(encode(${value}, 'base64'), chr(10), '')`
+    case "money":
+      return `${value}::numeric::text`
+    default:
+      return `${value}::text`
+  }
+}
+
+/** A cell of a field as a value of its type, in SQL. Most types read their cells themselves; texts of money and bytes depend on settings. */
+export const valueSql = (field: Field, cell: string): string =>
+  field.kind === "money" ? `${cell}::numeric::money` : field.kind === "bytes" ? `decode(${cell}, 'base64')` : cell
+
+/** The same of an array of cells. */
+export const valuesSql = (field: Field, cells: string): string =>
+  field.kind === "money"
+    ? `${cells}::numeric[]::money[]`
+    : field.kind === "bytes"
+    ? `array(select decode(v, 'base64') from unnest(${cells}::text[]) v)`
+    : cells
 
 /** Where the value of one parameter comes from when a statement runs. */
 export type Source =
@@ -133,7 +164,7 @@ export class Writer {
 
   /** The value to write to a field. */
   value(field: Field, index: number): string {
-    return field.kind === "list" ? this.add({ of: "given list", index }) : this.given(index)
+    return field.kind === "list" ? this.add({ of: "given list", index }) : valueSql(field, this.given(index))
   }
 
   finish(sql: string): Statement {
@@ -252,13 +283,22 @@ export const timestampFromText = (text: string): string => {
   return `${text.slice(0, space)}T${text.slice(space + 1, end - zone)}Z${era ? " BC" : ""}`
 }
 
-/** Makes the timestamps among the first cells of each row canonical, in place: rows are fresh from the driver. */
+/** How the database's text of a field becomes its cell; null: it is the cell. */
+export const canonicalOf = (field: Field): ((text: string) => string) | null =>
+  field.kind === "timestamp"
+    ? timestampFromText
+    : hasTimes(field)
+    ? (text) => mapEnds(text, timestampFromText)
+    : null
+
+/** Makes the times among the first cells of each row canonical, in place: rows are fresh from the driver. */
 export const canonicalRows = (rows: ReadonlyArray<Cell[]>, columns: readonly Field[]): ReadonlyArray<Cell[]> => {
   for (let c = 0; c < columns.length; c++) {
-    if (columns[c]!.kind !== "timestamp") continue
+    const canonical = canonicalOf(columns[c]!)
+    if (canonical === null) continue
     for (const row of rows) {
       const cell = row[c]
-      if (typeof cell === "string") row[c] = timestampFromText(cell)
+      if (typeof cell === "string") row[c] = canonical(cell)
     }
   }
   return rows

@@ -167,7 +167,7 @@ const leadingComments = /^(?:[\s;]+|--.*|\/\*[^]*?\*\/)+/
  * (`set` without `local`), and those that change how the transaction's own cells are read.
  */
 const leavesTransaction =
-  /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s*zone|datestyle)\b)|constraints|transaction)\b))\b/i
+  /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s*zone|datestyle|intervalstyle)\b)|constraints|transaction)\b))\b/i
 
 const refusedInHook = (): Error =>
   new Error(

@@ -9,6 +9,7 @@ import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { indexed, indexedSort } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
+import { hasOrder } from "../../core/domain/value/traits.ts"
 import type { Finding } from "./finding.ts"
 
 /** Whether an index serves every row that statements can ask for: it is whole, or leaves out deleted rows only. */
@@ -30,6 +31,13 @@ const hasPrefix = (table: TableFacts, model: Model, columns: readonly string[]):
 /** Whether some index begins with this column, or with the tenant and then this column. */
 const isLed = (table: TableFacts, model: Model, column: string): boolean =>
   hasPrefix(table, model, [column]) || (model.tenant !== null && hasPrefix(table, model, [model.tenant.column, column]))
+
+/** Whether an index serves what ranges of the column hold. */
+const isLedByRanges = (table: TableFacts, column: string): boolean =>
+  table.indexes.some((index) =>
+    index.valid && index.predicate === null && (index.method === "gist" || index.method === "spgist") &&
+    index.columns[0]?.name === column
+  )
 
 const hasTrigrams = (table: TableFacts, column: string): boolean =>
   table.indexes.some((index) =>
@@ -203,6 +211,7 @@ export const checkIndexes = (
       ])
     }
     if (done.has(column) || isLed(table, model, column)) continue
+    if (field.kind === "range" && isLedByRanges(table, column)) continue
     if (virtual.has(column)) {
       done.add(column)
       const asked = [
@@ -223,7 +232,7 @@ export const checkIndexes = (
       )
       continue
     }
-    if (field.sortable && sort === quotedName(column)) {
+    if (field.sortable && sort === quotedName(column) && !(field.kind === "range" && field.filterable)) {
       done.add(column)
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
     } else if (field.relation !== null) {
@@ -234,7 +243,12 @@ export const checkIndexes = (
         "The field is a foreign key without an index: to find the records that point at one other record, the database reads the whole table.",
         [index([column])]
       )
-    } else if (field.filterable && field.kind !== "boolean" && field.kind !== "json") {
+    } else if (field.kind === "range" && field.filterable) {
+      done.add(column)
+      say("index", field, "Lists can be filtered by what it holds, and no index serves that.", [
+        `create index ${concurrently}on ${name} using gist (${quotedName(column)});`
+      ])
+    } else if (field.filterable && field.kind !== "boolean" && hasOrder(field.kind)) {
       done.add(column)
       say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])
     }

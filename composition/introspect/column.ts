@@ -5,7 +5,7 @@
 
 import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { renewedColumns } from "../../core/domain/compile/constraint.ts"
-import { declarationOf, elementColumn } from "../../core/domain/compile/facts.ts"
+import { declarationOf, elementColumn, nativeText } from "../../core/domain/compile/facts.ts"
 import { isView } from "./key.ts"
 import { snakeCase } from "./names.ts"
 
@@ -47,15 +47,31 @@ export const severalLines = (column: ColumnFacts, most: number | null): boolean 
 /** Columns by whose name a person would expect a file. */
 export const looksLikeFile = (column: ColumnFacts): boolean => isText(column) && fileName.test(snakeCase(column.name))
 
+/** A scale below zero or above the precision, as in numeric(3,-2), is none that a decimal can have. */
+const isOddScale = (column: ColumnFacts): boolean =>
+  column.base === "numeric" && column.precision !== null && declarationOf(column) === "f.decimal()"
+
+/** How the kind of a column's field is written, or null when no field can stand for it. */
+export const kindText = (column: ColumnFacts): string | null => {
+  const declaration = declarationOf(column)
+  const element = elementColumn(column)
+  if (element !== null) return isOddScale(element) ? null : declaration
+  // Texts that are compared with a `name` are cut, too, so such a column is shown and not asked for.
+  const isCut = column.base === "name"
+  return isCut || isOddScale(column) ? nativeText(column.base) : declaration
+}
+
+/** The kind of a column's field, such as `text`; empty when no field can stand for it. */
+export const kindName = (column: ColumnFacts): string => /^f\.(\w+)/.exec(kindText(column) ?? "")?.[1] ?? ""
+
+/** Whether values of the column are shown only, because its type takes none that a caller may send. */
+export const isShownOnly = (column: ColumnFacts): boolean => kindText(column)?.endsWith(".readOnly()") === true
+
 /** Why no field stands for a column, or null when one does. */
 export const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => {
   if (!column.privileges.select) return "the database role may not read it"
-  if (column.base === "name") return "the type name cuts longer texts off"
+  if (kindText(column) === null) return `no kind of field fits ${column.type}`
   const value = elementColumn(column) ?? column
-  const declaration = declarationOf(value)
-  // A scale below zero or above the precision, as in numeric(3,-2), is none that a field can have.
-  const oddScale = value.base === "numeric" && value.precision !== null && declaration === "f.decimal()"
-  if (declarationOf(column) === null || oddScale) return `no kind of field fits ${column.type}`
   if (value.values?.length === 0) return "its enum type has no values"
   if (value.values?.includes("") === true) return "its enum type has an empty value"
   if (value !== column && key.includes(column.name)) return "a list is no key"

@@ -6,13 +6,17 @@
 import type { ColumnFacts, FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { boundsOf, checkedValues, filledColumns } from "../../core/domain/compile/constraint.ts"
 import type { Bounds } from "../../core/domain/compile/constraint.ts"
-import { declarationOf, elementColumn, enumText } from "../../core/domain/compile/facts.ts"
+import { elementColumn, enumText } from "../../core/domain/compile/facts.ts"
+import { canBeKey, hasOrder } from "../../core/domain/value/traits.ts"
 import {
   awaitsValue,
   hasDefault,
   isCreation,
   isInteger,
+  isShownOnly,
   isText,
+  kindName,
+  kindText,
   leftOut,
   looksLikeFile,
   looksSecret,
@@ -70,9 +74,9 @@ export interface Drafts {
 }
 
 /** Whether a column alone tells rows apart, in a kind that a field may be unique in. */
-const isUnique = (table: TableFacts, { base, name, nullable }: ColumnFacts): boolean =>
-  !nullable && !["bool", "float4", "float8", "json", "jsonb"].includes(base) &&
-  table.uniques.some((columns) => columns.length === 1 && columns[0] === name)
+const isUnique = (table: TableFacts, column: ColumnFacts): boolean =>
+  !column.nullable && column.base !== "bool" && canBeKey(kindName(column)) &&
+  table.uniques.some((columns) => columns.length === 1 && columns[0] === column.name)
 
 /** The values a check allows a text column, where each could be an enum value. */
 const enumOf = (table: TableFacts, column: ColumnFacts): readonly string[] | null => {
@@ -128,7 +132,7 @@ export const draftResources = (
     }
     const unfit = table.columns.find((column) =>
       key.includes(column.name) &&
-      (leftOut(column, key) !== null || ["json", "jsonb", "float4", "float8"].includes(column.base))
+      (leftOut(column, key) !== null || !canBeKey(kindName(column)))
     )
     if (unfit !== undefined) {
       left.push(`${full}: ${unfit.name} (${unfit.type}) cannot be part of a key`)
@@ -265,6 +269,10 @@ const draftResource = (
       )
       continue
     }
+    if (isShownOnly(column) && !column.nullable && !hasDefault(column) && !filled.has(column.name)) {
+      closed.add("create")
+      notes.push(`${column.name} is required and can only be read, so records cannot be created here`)
+    }
     fields.push(draftField(place, column, pointers.get(column.name) ?? null, {
       sortable: indexed.has(column.name),
       softDelete: column === softDelete,
@@ -364,7 +372,7 @@ const titled = ({ column, kind, modifiers, name }: DraftedField): TitledField =>
 
 /** The kind of a column, with the length that a check allows where the type has none. */
 const kindOf = (table: TableFacts, column: ColumnFacts): string => {
-  const kind = declarationOf(column)!
+  const kind = kindText(column)!.replace(".readOnly()", "")
   const longest = Math.floor(boundsOf(table, column).bounds.maxLength ?? 0)
   return kind === "f.text()" && longest > 0 && longest <= 1_000_000_000 ? `f.text().max(${longest})` : kind
 }
@@ -401,7 +409,8 @@ const draftField = (
   const json = column.base === "json" || column.base === "jsonb"
   const text = isText(column) && values === null && pointer === null
   const code = text && (column.maxLength ?? 4) < 4
-  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly
+  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly ||
+    isShownOnly(column)
   const { help, label } = wordsOf(column.comment)
   const kind = values === null ? kindOf(table, column) : enumText(values)
   const length = /\.max\((\d+)\)/.exec(kind)?.[1]
@@ -417,7 +426,7 @@ const draftField = (
     ...(isUnique(table, column) && !inKey && !list ? ["unique()"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
-    ...(!json && !list && !known.softDelete &&
+    ...(hasOrder(kindName(column)) && !known.softDelete &&
         (known.sortable || (column.base !== "bool" && column.base !== "uuid" && pointer === null))
       ? ["sortable()"]
       : []),

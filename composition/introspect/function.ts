@@ -4,9 +4,11 @@
  */
 
 import type { FunctionFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { neverArguments } from "../../core/domain/compile/database-function.ts"
 import { declarationOf } from "../../core/domain/compile/facts.ts"
 import { rowsOf } from "../../core/domain/compile/function-facts.ts"
 import { quotedName } from "../../core/domain/model/table.ts"
+import { kindName } from "./column.ts"
 import { keyOf, same } from "./key.ts"
 import { fieldNames, tableText } from "./names.ts"
 
@@ -62,7 +64,7 @@ const unfit = (found: FunctionFacts, all: readonly FunctionFacts[]): string | nu
   if (all.some((other) => other !== found && other.name === found.name && other.schema === found.schema)) {
     return "several functions have this name; declare it yourself"
   }
-  const strange = found.parameters.find((each) => each.name === "" || declarationOf(each) === null)
+  const strange = found.parameters.find((each) => each.name === "" || neverArguments.has(kindName(each) || "native"))
   if (strange === undefined) return null
   return strange.name === ""
     ? "its parameters have no names"

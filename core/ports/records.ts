@@ -264,7 +264,7 @@ export interface RecordsService extends RecordsReader {
   readonly indexed: (index: {
     readonly model: Model
     readonly columns: readonly Field[]
-    readonly method: "btree" | "gin"
+    readonly method: "btree" | "gin" | "gist"
     readonly partial: boolean
   }) => Effect.Effect<boolean, RecordsError>
   /** What is known of the refreshes of a model's materialized view: those that `refresh` made. */

@@ -1,7 +1,7 @@
 /** The reference of the meta document is true: its excerpt is what the example shop answers, and its tables name every member. */
 
 import { afterAll, beforeAll, expect, it } from "vitest"
-import type { MetaDocument } from "../../core/domain/meta/meta.ts"
+import type { MetaDocument, MetaField } from "../../core/domain/meta/meta.ts"
 import type { TestCaller, TestService } from "../support/composed.ts"
 import { examplesOf } from "./blocks.ts"
 import { readPage, startShop } from "./shop.ts"
@@ -47,6 +47,7 @@ it("the tables name every member, and no other", async () => {
   expect(named("A model")).toEqual(keysOf(models))
   expect(named("A relation")).toEqual(keysOf(models.flatMap(({ relations }) => relations)))
   expect(named("Permissions")).toEqual(keysOf(Object.values(permissions)))
-  // The shop has no lists of values.
-  expect(named("A field")).toEqual(keysOf([...models.flatMap(({ fields }) => fields), { items: {} }]))
+  // The shop has no lists of values, neither ranges nor types without a kind.
+  const further = { items: { kind: "text" }, of: "date", type: "point" } satisfies Partial<MetaField>
+  expect(named("A field")).toEqual(keysOf([...models.flatMap(({ fields }) => fields), further]))
 })

@@ -18,6 +18,7 @@ import type {
 } from "../../core/domain/read/plan.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
+import { intervalLength } from "../../core/domain/value/interval.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { cellsIn } from "../../core/domain/value/list.ts"
 
@@ -210,9 +211,13 @@ const keyCell = ({ field, granularity }: GroupKey, cell: Cell, timeZone: string)
 
 const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
 
-/** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats. */
+/** A text that equal values share: 1.0 and 1.00 are equal, and so are both zeros of floats, a month and 30 days. */
 const identityOf = (field: Field, cell: Cell): Cell =>
-  cell === null || !/\d$/.test(cell)
+  cell === null
+    ? cell
+    : field.kind === "interval"
+    ? String(intervalLength(cell))
+    : !/\d$/.test(cell)
     ? cell
     : field.kind === "decimal"
     ? trimmed(cell)

@@ -37,7 +37,7 @@ export type FakeConstraint =
 export interface FakeIndex {
   readonly model: Model
   readonly columns: readonly Field[]
-  readonly method: "btree" | "gin"
+  readonly method: "btree" | "gin" | "gist"
   /** Whether it has some rows only. */
   readonly partial: boolean
 }

@@ -3,9 +3,10 @@
 import * as Result from "effect/Result"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
 import { cellFromText } from "../../core/domain/value/cell.ts"
+import { elementOf, rangeAround } from "../../core/domain/value/exact.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
 import { cellsIn } from "../../core/domain/value/list.ts"
 import type { Random } from "./random.ts"
@@ -28,8 +29,9 @@ export interface TreeOptions {
 }
 
 const ordered = ["integer", "decimal", "float", "timestamp", "date", "text"]
+const orderedExact = ["time", "interval", "inet", "cidr", "macaddr", "money", "range"]
 const isOrdered = (field: Field): boolean =>
-  ordered.includes(field.kind) || (field.kind === "enum" && field.ordered === true)
+  ordered.includes(field.kind) || orderedExact.includes(field.kind) || (field.kind === "enum" && field.ordered === true)
 const units = [1n, 60n, 3600n, 86_400n, 604_800n]
 const patterns = ["^a", "b$", "a.b", "[aB]+", "\\d", "(a|é)", "a\\.b", "\\\\", "'", "\"", "\\*", "^$"]
 const atoms = [".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?"]
@@ -90,7 +92,7 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
   const field = random.pick(fields.filter((each) => each.filterable))
   const texts = fields.filter((each) => params === undefined ? each.searched : each.kind === "text")
   const isNull = (): FilterTree => ({ op: "null", field })
-  if (field.kind === "json") return isNull()
+  if (field.kind === "json" || field.kind === "native") return isNull()
   if (field.kind === "list") {
     const of = elementField(field)
     const own = (rows: readonly Row[] = []): readonly Row[] =>
@@ -156,6 +158,22 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     const compares = isOrdered(field) && isOrdered(other)
     return { op: "pair", field, is: compares ? random.pick(["=", "<", "<=", ">", ">="] as const) : "=", other }
   }
+  const overlapping = (range: FieldOf<"range">): FilterTree => {
+    const inside: Field = { ...range, ...elementOf(range) }
+    const value = (): Operand => operand(random, range, options)
+    const around = (): Operand => ({ of: "literal", text: rangeAround(range, cell(random, inside)) })
+    return {
+      op: "overlaps",
+      field: range,
+      value: random.one(
+        value,
+        around,
+        ...range.of === "date" || range.of === "timestamp"
+          ? [(): Operand => ({ of: "now", offset: BigInt(random.below(100)) * 86_400_000_000n })]
+          : []
+      )
+    }
+  }
   const regex = (): FilterTree => ({ op: "regex", field, pattern: pattern(random, field, options) })
   return random.one(
     isNull,
@@ -163,9 +181,10 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
     compare,
     compare,
     compare,
-    pair,
+    ...field.kind === "range" ? [] : [pair],
     ...field.kind === "boolean" && params === undefined ? [] : [inList, inList],
     ...texts.length === 0 ? [] : [searched],
+    ...field.kind === "range" ? [() => overlapping(field), () => overlapping(field)] : [],
     ...field.kind === "text"
       ? [contains, contains, same, same, match, match, regex, regex, ...similar ? [alike, alike] : []]
       : []

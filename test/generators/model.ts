@@ -55,7 +55,21 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
   [{ name: "l_st", kind: "list", of: { kind: "enum", values: labels } }, "status[]"],
   [{ name: "l_uid", kind: "list", of: { kind: "uuid" } }, "uuid[]"],
   [{ name: "l_cur", kind: "list", of: { kind: "currency" } }, "char(3)[]"],
-  [{ name: "l_cty", kind: "list", of: { kind: "country" } }, "country_list"]
+  [{ name: "l_cty", kind: "list", of: { kind: "country" } }, "country_list"],
+  [{ name: "tm", kind: "time" }, "time"],
+  [{ name: "iv", kind: "interval" }, "interval"],
+  [{ name: "ip", kind: "inet" }, "inet"],
+  [{ name: "nw", kind: "cidr" }, "cidr"],
+  [{ name: "mac", kind: "macaddr" }, "macaddr"],
+  [{ name: "by", kind: "bytes" }, "bytea"],
+  [{ name: "mon", kind: "money" }, "money"],
+  [{ name: "ri", kind: "range", type: "integer" }, "int4range"],
+  [{ name: "rb", kind: "range", type: "bigint" }, "int8range"],
+  [{ name: "rn", kind: "range", type: "decimal" }, "numrange"],
+  [{ name: "rd", kind: "range", type: "date" }, "daterange"],
+  [{ name: "rts", kind: "range", type: "timestamp" }, "tsrange"],
+  [{ name: "rtz", kind: "range", type: "timestamp" }, "tstzrange"],
+  [{ name: "pt", kind: "native", type: "point" }, "point"]
 ]
 
 /** A cell as the database takes it. */

@@ -3,10 +3,12 @@
  * kind, and the signs that mean something to LIKE, quoting, regular expressions, addresses and tables as text.
  */
 
+import * as Result from "effect/Result"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
-import { wireFromCell } from "../../core/domain/value/cell.ts"
-import type { Cell, Json } from "../../core/domain/value/kind.ts"
+import { cellFromText, compareCells, wireFromCell } from "../../core/domain/value/cell.ts"
+import { elementOf } from "../../core/domain/value/exact.ts"
+import type { Cell, Json, RangeElement } from "../../core/domain/value/kind.ts"
 import type { Random } from "./random.ts"
 
 /** Signs that are likely to be met in two texts. */
@@ -137,6 +139,72 @@ const instant = (random: Random): string => {
   return `${random.one(() => random.pick(days.slice(0, 3)), () => day(random))}T${time}${random.pick(fractions)}Z`
 }
 
+const times = ["00:00:00", "12:30:00", "23:59:59", "09:30:01"]
+
+/** A number without leading zeros of which equal lengths are likely: 30 days and a month, 24 hours and a day. */
+const interval = (random: Random): string => {
+  const few = (unit: string): string => random.chance(2) ? `${random.pick(["", "", "-"])}${random.below(3)}${unit}` : ""
+  const date = few("Y") + random.one(() => few("M"), () => "1M") + random.one(() => few("D"), () => "30D")
+  const time = random.one(() => few("H"), () => "24H") + few("M") +
+    (random.chance(3) ? `${random.pick(["", "-"])}${random.below(2)}${random.pick(fractions)}S` : "")
+  return Result.getOrElse(
+    cellFromText({ kind: "interval" }, `P${date}${time === "" ? "" : `T${time}`}`),
+    () => "PT0S"
+  )
+}
+
+const hosts = [
+  "10.0.0.1",
+  "10.0.0.0",
+  "10.0.0.3",
+  "192.0.2.255",
+  "2001:db8::1",
+  "::",
+  "::1",
+  "::ffff:10.0.0.1",
+  "::0.1.0.0"
+]
+const networks = [
+  "10.0.0.0/8",
+  "10.0.0.0/24",
+  "10.0.0.0/32",
+  "0.0.0.0/0",
+  "2001:db8::/32",
+  "::/0",
+  "::1/128",
+  "::ffff:0.0.0.0/96"
+]
+
+const address = (random: Random, kind: "inet" | "cidr"): string =>
+  kind === "cidr"
+    ? random.pick(networks)
+    : random.pick(hosts) + random.pick(["", "", "/8", "/24", "/31"])
+
+const money = (random: Random, scale: number): string =>
+  random.one(
+    () => signed(random, `${random.below(4)}.${"0".repeat(scale)}`),
+    () => signed(random, `${random.below(1000)}.${String(random.below(100)).padStart(scale, "0")}`),
+    () => random.pick(["92233720368547758.07", "-92233720368547758.08"])
+  )
+
+/** Ranges that a database holds and no body gives. */
+const beyondRanges: { readonly [of in RangeElement]: readonly string[] } = {
+  integer: ["empty"],
+  bigint: ["empty"],
+  decimal: ["[NaN,)", "[-Infinity,Infinity]", "[1.50,2.0)"],
+  date: ["[-infinity,infinity)", "[2026-01-01,infinity]"],
+  timestamp: ["[-infinity,infinity)", "[2026-01-01T00:00:00Z,infinity]"]
+}
+
+const range = (random: Random, field: FieldOf<"range">): string => {
+  const inside: Field = { ...field, ...elementOf(field) }
+  const [one, other] = [cell(random, inside), cell(random, inside)]
+  const [low, high] = compareCells(inside, one, other) > 0 ? [other, one] : [one, other]
+  const text = random.pick(["[", "("]) + random.pick([low, low, low, ""]) + "," + random.pick([high, high, high, ""]) +
+    random.pick([")", "]"])
+  return Result.getOrElse(cellFromText(field, text), () => "empty")
+}
+
 /** Any JSON value; `levels` bounds its depth. */
 export const json = (random: Random, levels = 4): Json =>
   random.part("json", () => {
@@ -187,6 +255,23 @@ export const cell = (random: Random, field: Field, { ascii = false, beyond = fal
       return random.pick(["NO", "SE", "DE", "FR"])
     case "list":
       return list(random, field, { ascii, beyond })
+    case "time":
+      return random.pick(times) + random.pick(fractions)
+    case "interval":
+      return rarely(["P-178000000Y", "P178000000Y", "PT-2562047788H-54.775808S"], () => interval(random))
+    case "inet":
+    case "cidr":
+      return address(random, field.kind)
+    case "macaddr":
+      return `08:00:2b:01:0${random.below(2)}:0${random.below(3)}`
+    case "bytes":
+      return random.pick(["", "AA==", "AAE=", "aGVsbG8=", "+/+/", "////"])
+    case "money":
+      return money(random, field.scale)
+    case "range":
+      return rarely(beyondRanges[field.of], () => range(random, field))
+    case "native":
+      return "(1,2)"
     case "json":
       return rarely(["[1, 2]"], () => random.pick(["{}", "[]", "1", "null", "\"x\""]))
     case "text":

@@ -46,6 +46,24 @@ const { models } = compileOrThrow(defineConfig({
       fields: { id: f.integer(), name: f.text() },
       events: { updated: true }
     }),
+    defineResource("kinds", {
+      table: "shop.kinds",
+      primaryKey: "id",
+      fields: {
+        id: f.integer(),
+        opens: f.time(),
+        lasts: f.interval(),
+        ip: f.inet(),
+        content: f.bytes(),
+        price: f.money(),
+        during: f.range("timestamp"),
+        local: f.range("timestamp"),
+        days: f.range("date"),
+        place: f.native("point"),
+        zoned: f.native("timetz")
+      },
+      events: { created: true }
+    }),
     defineResource("quiet", { table: "shop.quiet", primaryKey: "id", fields: { id: f.integer(), name: f.text() } })
   ]
 }))
@@ -56,6 +74,8 @@ create table shop.things (id bigint primary key, name text not null, code char(6
 create table shop.parts (id integer, name text) partition by range (id);
 create table shop.parts_low partition of shop.parts for values from (0) to (100);
 create table shop.parts_high partition of shop.parts for values from (100) to (200);
+create table shop.kinds (id integer primary key, opens time, lasts interval, ip inet, content bytea, price money, during tstzrange, local tsrange,
+  days daterange, place point, zoned timetz);
 create table shop.quiet (id integer primary key, name text);
 do $$ begin create role stranger; exception when duplicate_object then null; end $$; grant usage on schema shop to stranger; grant insert, update, delete, select on shop.things to stranger;
 ${eventMigrations({ models }).map(({ statements }) => statements).join("\n")}`
@@ -67,7 +87,7 @@ const changesLayer = Layer.effect(Changes, Effect.map(Connection, (postgres) => 
 )
 
 const clear = execute(
-  "truncate shop.things, shop.parts, shop.quiet; truncate service.change, service.dispatcher, service.recent_change, service.watched"
+  "truncate shop.things, shop.parts, shop.kinds, shop.quiet; truncate service.change, service.dispatcher, service.recent_change, service.watched"
 )
 
 /** What another program sends on a connection of its own, which ends with the test. */
@@ -126,6 +146,31 @@ layer(changesLayer, live)((it) => {
         secret: "hush"
       })
       expect(change!.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/)
+    })
+
+    test("is every kind of PostgreSQL in its one form", function*() {
+      const query = yield* connect
+      yield* query(
+        "set timezone = 'Asia/Kolkata'; set datestyle = 'SQL, DMY'; set extra_float_digits = -5; set intervalstyle = 'postgres_verbose'; set bytea_output = 'escape'"
+      )
+      yield* query(
+        `insert into shop.kinds values (1, '09:30', '1 year -2 days 3.5 seconds', '10.0.0.1', '\\x00ff', 12.5::numeric,
+      '[2026-03-01 00:00+01,)', '[2026-03-01 00:00,2026-03-02 00:00)', '[2026-03-01,2026-03-31]', '(0.1,0.2)', '10:00+05:30')`
+      )
+      const [change] = yield* take()
+      expect(change!.after).toEqual({
+        id: "1",
+        opens: "09:30:00",
+        lasts: "P1Y-2DT3.5S",
+        ip: "10.0.0.1",
+        content: "AP8=",
+        price: "12.50",
+        during: "[2026-02-28T23:00:00Z,)",
+        local: "[2026-03-01T00:00:00Z,2026-03-02T00:00:00Z)",
+        days: "[2026-03-01,2026-04-01)",
+        place: "(0.1,0.2)",
+        zoned: "10:00:00+05:30"
+      })
     })
 
     test("is nothing of a write that rolled back, and nothing of one that changes no declared column", function*() {
@@ -373,17 +418,17 @@ layer(changesLayer, live)((it) => {
         ({ question }) => Effect.map(rows(question!), ([row]) => row![0] === "t"),
         { concurrency: "unbounded" }
       )
-      expect(yield* present).toEqual([true, true])
+      expect(yield* present).toEqual([true, true, true])
       yield* execute(eventMigrations({ models }).map(({ statements }) => statements).join("\n"))
-      expect(yield* present).toEqual([true, true])
+      expect(yield* present).toEqual([true, true, true])
       yield* execute("alter table shop.things disable trigger \"0_service_changes\"")
-      expect(yield* present).toEqual([false, true])
+      expect(yield* present).toEqual([false, true, true])
       yield* execute("alter table shop.things enable always trigger \"0_service_changes\"")
-      expect(yield* present).toEqual([true, true])
+      expect(yield* present).toEqual([true, true, true])
       yield* execute("drop trigger \"0_service_changes\" on shop.parts")
-      expect(yield* present).toEqual([true, false])
+      expect(yield* present).toEqual([true, false, true])
       yield* execute(tables[1]!.statements)
-      expect(yield* present).toEqual([true, true])
+      expect(yield* present).toEqual([true, true, true])
     })
 
     test("asks for another trigger when columns are declared that are not captured", function*() {

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.ts"
 import { textColumn } from "../../adapters/postgres/compile-page.ts"
-import { bind, canonicalRows, tableOf, valuesOf, Writer } from "../../adapters/postgres/sql.ts"
+import { bind, canonicalRows, tableOf, valuesOf, valueSql, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { bindings, tree } from "../generators/filter.ts"
 import { storedText, table, tableTypes } from "../generators/model.ts"
@@ -59,7 +59,10 @@ layer(connectionLayer(tableTypes), live)((it) => {
         if (values.length > 0) {
           const params: Array<string | null> = []
           const tuples = values.map((row) =>
-            `(${row.map((cell, i) => `$${params.push(storedText(model.fields[i]!, cell))}`).join(", ")})`
+            `(${
+              row.map((cell, i) => valueSql(model.fields[i]!, `$${params.push(storedText(model.fields[i]!, cell))}`))
+                .join(", ")
+            })`
           ).join(", ")
           yield* postgres.transaction((session) => session.run(`insert into things values ${tuples}`, params, false))
         }

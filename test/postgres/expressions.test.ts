@@ -102,7 +102,7 @@ layer(connectionLayer(schema), live)((it) => {
     Effect.gen(function*() {
       const postgres = yield* Connection
       const facts = makeFacts(postgres)
-      const compiled = { models: new Map(), rules: new Map(), roles: null } as unknown as Compiled
+      const compiled = { rules: new Map(), roles: null, models: new Map([[model.name, model]]) } as unknown as Compiled
       const findings = Effect.map(
         facts.tables([{ schema: null, table: "tickets" }]),
         ([table]) => checkIndexes(model, table!, compiled, { large: 10, trigrams: false })

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 import { textColumn } from "../../adapters/postgres/compile-page.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
-import { canonicalRows } from "../../adapters/postgres/sql.ts"
+import { canonicalRows, valueSql } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { printFilter } from "../../core/domain/filter/print.ts"
 import { always } from "../../core/domain/filter/tree.ts"
@@ -13,6 +13,7 @@ import type { OrderKey, Way } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { type PagePlan, type PageShape, pathCellOf } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import { hasOrder } from "../../core/domain/value/traits.ts"
 import { compareKeys, pageOf, relatedIn } from "../fakes/reader.ts"
 import { bindings } from "../generators/filter.ts"
 import { storedText, tableTypes } from "../generators/model.ts"
@@ -26,8 +27,7 @@ const rowCount = 14
 
 const orderOf = (random: Random, { places }: World, place: Place): readonly OrderKey[] => {
   // The database orders an enum type by its labels, memory by their texts.
-  const sortable = (model: Model) =>
-    model.fields.filter(({ kind, name }) => kind !== "json" && kind !== "list" && name !== "st")
+  const sortable = (model: Model) => model.fields.filter(({ kind, name }) => hasOrder(kind) && name !== "st")
   const ways: Way[] = []
   let at = place
   const far = random.pick([1, 1, 2, 3])
@@ -145,7 +145,12 @@ layer(connectionLayer(tableTypes), live)((it) => {
           if (rows[i]!.length > 0) {
             const params: Array<string | null> = []
             const tuples = rows[i]!.map((row) =>
-              `(${row.map((cell, i) => `$${params.push(storedText(model.fields[i]!, cell))}`).join(", ")})`
+              `(${
+                row.map((cell, c) => {
+                  const field = model.fields[c]!
+                  return valueSql(field, `$${params.push(storedText(field, cell))}`)
+                }).join(", ")
+              })`
             )
             yield* postgres.transaction((session) =>
               session.run(`insert into ${model.table} values ${tuples.join(", ")}`, params, false)

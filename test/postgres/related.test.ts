@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.ts"
 import { textColumn } from "../../adapters/postgres/compile-page.ts"
-import { bind, canonicalRows, valuesOf, Writer } from "../../adapters/postgres/sql.ts"
+import { bind, canonicalRows, valuesOf, valueSql, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { merged } from "../../core/domain/filter/merge.ts"
 import { printFilter } from "../../core/domain/filter/print.ts"
@@ -72,7 +72,10 @@ layer(connectionLayer(tableTypes), live)((it) => {
           if (rows.length > 0) {
             const params: Array<string | null> = []
             const tuples = rows.map((row) =>
-              `(${row.map((cell, i) => `$${params.push(storedText(model.fields[i]!, cell))}`).join(", ")})`
+              `(${
+                row.map((cell, i) => valueSql(model.fields[i]!, `$${params.push(storedText(model.fields[i]!, cell))}`))
+                  .join(", ")
+              })`
             ).join(", ")
             yield* postgres.transaction((session) =>
               session.run(`insert into ${model.table} values ${tuples}`, params, false)

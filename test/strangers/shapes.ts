@@ -1,5 +1,5 @@
 /**
- * Fifteen databases that nobody made for this service. Each is a file of SQL beside this one, with rows. What of a run is refused, and rightly, stands here
+ * Sixteen databases that nobody made for this service. Each is a file of SQL beside this one, with rows. What of a run is refused, and rightly, stands here
  * with its reason; so does what is a fault and not mended yet.
  */
 
@@ -47,7 +47,8 @@ export const shapes: readonly Shape[] = [
       "DELETE audit_lines 400": "a trigger forbids it"
     }
   },
-  { name: "club" },
+  { name: "club", values: { abteilungen: { farbe: "101" }, mitglieder: { rechte: "10000001" } } },
+  { name: "types" },
   {
     name: "rails",
     frameworks: "ar_internal_metadata (Rails), schema_migrations (Rails)",

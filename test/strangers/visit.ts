@@ -42,9 +42,44 @@ const plain = (value: Json | undefined): string => typeof value === "string" ? v
 export const keyOf = (model: MetaModel, record: Entity): string =>
   model.primaryKey.map((name) => encodeURIComponent(plain(record[name]))).join(",")
 
+const rangeOf = ({ of }: Pick<MetaField, "of">, turn: number): string =>
+  of === "date"
+    ? `[2022-01-${10 + turn},2022-02-01)`
+    : of === "timestamp"
+    ? `[2022-01-${10 + turn}T10:00:00Z,)`
+    : `[${turn},100)`
+
+/** Two values each, as the database prints them. */
+const nativeTexts: { readonly [type: string]: readonly [string, string] } = {
+  bit: ["1", "0"],
+  box: ["(1,1),(0,0)", "(2,2),(0,0)"],
+  circle: ["<(0,0),1>", "<(0,0),2>"],
+  datemultirange: ["{[2022-01-01,2022-01-05)}", "{}"],
+  int4multirange: ["{[1,3),[5,7)}", "{}"],
+  int8multirange: ["{[1,3)}", "{}"],
+  line: ["{1,-1,0}", "{2,-1,0}"],
+  lseg: ["[(0,0),(1,1)]", "[(0,0),(2,2)]"],
+  macaddr8: ["08:00:2b:01:02:03:04:05", "08:00:2b:01:02:03:04:06"],
+  nummultirange: ["{[1.5,3)}", "{}"],
+  oid: ["26", "23"],
+  path: ["((0,0),(1,1))", "[(0,0),(2,2)]"],
+  pg_lsn: ["16/B374D848", "0/0"],
+  point: ["(1,2)", "(3,4)"],
+  polygon: ["((0,0),(1,1),(1,0))", "((0,0),(2,2),(2,0))"],
+  timetz: ["10:00:00+00", "11:00:00+05:30"],
+  tsmultirange: ["{[\"2022-01-01 00:00:00\",\"2022-01-02 00:00:00\")}", "{}"],
+  tstzmultirange: ["{[\"2022-01-01 00:00:00+00\",\"2022-01-02 00:00:00+00\")}", "{}"],
+  varbit: ["101", "0"],
+  xid8: ["42", "7"],
+  xml: ["<a/>", "<b>x</b>"]
+}
+
 /** A value that fits a field; `turn` tells values of one field apart. */
 const valueOf = (
-  field: Pick<MetaField, "bits" | "items" | "kind" | "max" | "name" | "precision" | "scale" | "values">,
+  field: Pick<
+    MetaField,
+    "bits" | "items" | "kind" | "max" | "name" | "of" | "precision" | "scale" | "type" | "values"
+  >,
   turn: number
 ): Json => {
   switch (field.kind) {
@@ -66,6 +101,24 @@ const valueOf = (
       return `99999999-9999-4999-8999-9999999999${10 + turn}`
     case "json":
       return { turn, text: "ä" }
+    case "time":
+      return `10:00:${10 + turn}`
+    case "interval":
+      return `P${turn + 1}D`
+    case "inet":
+      return `192.0.2.${turn + 1}`
+    case "cidr":
+      return `10.${turn}.0.0/16`
+    case "macaddr":
+      return `08:00:2b:01:02:${10 + turn}`
+    case "bytes":
+      return Buffer.from(`turn ${turn}`).toString("base64")
+    case "money":
+      return turn.toFixed(field.scale)
+    case "range":
+      return rangeOf(field, turn)
+    case "native":
+      return nativeTexts[field.type!]?.[turn % 2] ?? `unknown ${field.type}`
     case "enum":
       return field.values![turn % field.values!.length]!
     default:

@@ -17,7 +17,7 @@ import type { Postgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
-import { listLiteral } from "../../adapters/postgres/sql.ts"
+import { valueSql } from "../../adapters/postgres/sql.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
@@ -119,11 +119,8 @@ const insertSql = (model: Model, rows: readonly Row[]): string => {
   const columns = model.columns.map((column) => quote(column.column)).join(", ")
   const values = rows.map((row) =>
     `(${
-      row.map((cell, i) => {
-        if (cell === null) return "null"
-        const text = model.columns[i]!.kind === "list" ? listLiteral(cell) : cell
-        return `'${text.replaceAll("'", "''")}'`
-      }).join(", ")
+      row.map((cell, i) => cell === null ? "null" : valueSql(model.columns[i]!, `'${cell.replaceAll("'", "''")}'`))
+        .join(", ")
     })`
   )
   return `insert into ${table} (${columns}) overriding system value values ${values.join(",\n")};`

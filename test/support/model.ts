@@ -5,7 +5,8 @@
 
 import type { CompiledFieldRules, CompiledRules } from "../../core/domain/access/rules.ts"
 import type { Field, FieldBase, Model, Relation } from "../../core/domain/model/model.ts"
-import type { ElementShape, Kind, Shape } from "../../core/domain/value/kind.ts"
+import { usualBytes } from "../../core/domain/value/binary.ts"
+import type { ElementShape, Kind, RangeElement, Shape } from "../../core/domain/value/kind.ts"
 
 /** The bounds of every kind side by side, as rows of tables give them. */
 interface ShapeParts {
@@ -15,9 +16,11 @@ interface ShapeParts {
   readonly precision?: number | null | undefined
   readonly scale?: number | null | undefined
   readonly values?: readonly string[] | undefined
-  readonly of?: ElementShape | undefined
+  readonly of?: ElementShape | RangeElement | undefined
   readonly nulls?: boolean | undefined
   readonly ordered?: true | undefined
+  /** Of ranges, and of native fields. */
+  readonly type?: string | undefined
 }
 
 export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
@@ -32,7 +35,8 @@ const makeShape = (
     values = [],
     of = { kind: "text", max: null },
     nulls = false,
-    ordered
+    ordered,
+    type = "integer"
   }: ShapeParts
 ): Shape => {
   switch (kind) {
@@ -45,14 +49,22 @@ const makeShape = (
     case "enum":
       return { kind, values, ...(ordered === undefined ? {} : { ordered }) }
     case "list":
-      return { kind, of, max, nulls }
+      return { kind, of: typeof of === "string" ? { kind: "text", max: null } : of, max, nulls }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      return { kind, of: typeof of === "string" ? of : type as RangeElement }
+    case "native":
+      return { kind, type }
     default:
       return { kind }
   }
 }
 
 export const makeField = (
-  { bits, kind, max, ordered, precision, scale, values, of, nulls, ...parts }: FieldParts,
+  { bits, kind, max, ordered, precision, scale, type, values, of, nulls, ...parts }: FieldParts,
   index = 0
 ): Field => ({
   column: parts.name,
@@ -74,7 +86,7 @@ export const makeField = (
   file: null,
   ...parts,
   index,
-  ...makeShape({ bits, kind, max, ordered, precision, scale, values, of, nulls })
+  ...makeShape({ bits, kind, max, ordered, precision, scale, type, values, of, nulls })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

@@ -32,7 +32,16 @@ export const everyKind: readonly FieldParts[] = ([
   { name: "country", kind: "country" },
   { name: "tags", kind: "list", of: { kind: "text", max: 9 }, max: 5 },
   { name: "marks", kind: "list", of: { kind: "decimal", precision: 12, scale: 2 }, nulls: true },
-  { name: "sizes", kind: "list", of: { kind: "integer", bits: 64 } }
+  { name: "sizes", kind: "list", of: { kind: "integer", bits: 64 } },
+  { name: "opens", kind: "time" },
+  { name: "lasts", kind: "interval" },
+  { name: "address", kind: "inet" },
+  { name: "network", kind: "cidr" },
+  { name: "device", kind: "macaddr" },
+  { name: "content", kind: "bytes", max: 100 },
+  { name: "fee", kind: "money", scale: 2 },
+  { name: "seats", kind: "range", type: "integer" },
+  { name: "place", kind: "native", type: "point" }
 ] as const satisfies readonly FieldParts[]).flatMap((field): FieldParts[] => [
   field,
   { ...field, name: `${field.name}_or_null`, optional: true }

@@ -3,12 +3,10 @@
  * does not.
  */
 
+import { defineConfig, defineResource, f } from "resource-admin"
 import { and, createClient, now, or } from "resource-admin/client"
 import type { Client, FileValue, Json, RecordIn } from "resource-admin/client"
 import { adminHooks } from "resource-admin/react"
-import { defineConfig } from "../../core/domain/declare/config.ts"
-import { f } from "../../core/domain/declare/field.ts"
-import { defineResource } from "../../core/domain/declare/resource.ts"
 import type config from "../../examples/shop/admin.config.ts"
 import type { config as filesConfig } from "../http/files/stage.ts"
 import type { Whole } from "./whole.ts"
@@ -148,6 +146,37 @@ export const filters = (client: Client<Shop>) => {
   void orders.list({ filter: "status = paid" })
   // @ts-expect-error It is a filter of orders.
   void client.resource("customers").list({ filter: paid })
+}
+
+const slots = defineResource("slots", {
+  primaryKey: "id",
+  fields: {
+    id: f.integer().filterable(),
+    opens: f.time().filterable(),
+    price: f.money().filterable(),
+    content: f.bytes({ max: 10 }).filterable(),
+    during: f.range("timestamp").filterable(),
+    place: f.native("point").filterable().optional()
+  }
+})
+
+const slotsConfig = defineConfig({ resources: [slots] })
+
+export const kinds = async (client: Client<typeof slotsConfig>) => {
+  const all = client.resource("slots")
+  const slot = await all.get(1)
+  same<typeof slot.during, string>(true)
+  same<typeof slot.place, string | null>(true)
+  all.where((s) =>
+    and(s.opens.ge("09:00"), s.price.lt(10), s.content.eq("AA=="), s.during.contains("2026-01-31T00:00:00Z"))
+  )
+  all.where((s) => or(s.during.gt("empty"), s.place.isNull()))
+  // @ts-expect-error Bytes have no order.
+  all.where((s) => s.content.gt("AA=="))
+  // @ts-expect-error A native value is compared with nothing.
+  all.where((s) => s.place.eq("(1,2)"))
+  // @ts-expect-error There are no ranges of texts.
+  f.range("text")
 }
 
 export const groups = async (client: Client<Shop>) => {

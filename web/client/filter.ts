@@ -141,7 +141,7 @@ export class Condition {
     return new Filter(`${this.#name}:*`)
   }
 
-  /** Contains the text, in any case. A list has the element. */
+  /** Contains the text, in any case. A list has the element, a range the value. */
   contains(value: unknown): Filter<never> {
     return new Filter(`${this.#name}:${print(value)}`)
   }

@@ -162,6 +162,12 @@ interface Listed<Element> extends Presence {
   readonly length: Length
 }
 
+/** What has a value in common with another range is asked as text: `filterText('overlaps(during, "[1,5)")')`. */
+interface Ranged extends Ordered<Text> {
+  /** The value is in the range. */
+  readonly contains: (value: Text) => Filter<never>
+}
+
 interface Anything extends Ordered<Json | bigint | Date | Now>, Omit<Textual, keyof Ordered<Text>> {}
 
 /** An element of a list as filters take it. A number may be any of its forms. */
@@ -175,7 +181,10 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "integer" | "decimal" | "float" ? Ordered<Numeric>
   : Kind extends "timestamp" | "date" ? Ordered<Instant>
   : Kind extends "boolean" ? Equality<boolean>
-  : Kind extends "json" | "file" | "files" ? Presence
+  : Kind extends "money" ? Ordered<Numeric>
+  : Kind extends "time" | "interval" | "inet" | "cidr" | "macaddr" ? Ordered<Text>
+  : Kind extends "range" ? Ranged
+  : Kind extends "json" | "file" | "files" | "native" ? Presence
   : Kind extends "array" ? Listed<ElementOf<Field["~field"]["value"]>>
   : Field["~field"] extends { readonly marks: infer Marks }
     ? "ordered" extends Marks ? Ordered<Field["~field"]["value"]> : Choice<Field["~field"]["value"]>

@@ -26,7 +26,7 @@ export interface ColumnFacts {
   readonly config?: string | null
   /** Characters of char(n) and varchar(n), or null. */
   readonly maxLength: number | null
-  /** Of numeric(p,s), or null. */
+  /** Of numeric(p,s), or null. `scale` also of money: what lc_monetary says. */
   readonly precision: number | null
   readonly scale: number | null
   /** Fraction digits of timestamp(p), or null. */

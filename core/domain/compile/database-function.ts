@@ -24,7 +24,22 @@ export interface FunctionDraft {
 
 const quote = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
 
-const typesOfKinds: { readonly [kind in Exclude<Kind, "integer" | "list">]: string } = {
+/** Kinds that no argument has: some are no values of their own, the cells of others are not read by the type itself. */
+export const neverArguments: ReadonlySet<string> = new Set([
+  "relation",
+  "file",
+  "files",
+  "array",
+  "searchVector",
+  "bytes",
+  "money",
+  "range",
+  "native"
+])
+
+const typesOfKinds: {
+  readonly [kind in Exclude<Kind, "integer" | "list" | "bytes" | "money" | "range" | "native">]: string
+} = {
   text: "text",
   currency: "text",
   country: "text",
@@ -35,13 +50,22 @@ const typesOfKinds: { readonly [kind in Exclude<Kind, "integer" | "list">]: stri
   decimal: "numeric",
   float: "float8",
   uuid: "uuid",
-  json: "jsonb"
+  json: "jsonb",
+  time: "time",
+  interval: "interval",
+  inet: "inet",
+  cidr: "cidr",
+  macaddr: "macaddr"
 }
 
 /** The type of PostgreSQL that values of a kind are cast to. */
 const typeOf = (field: Field): string =>
   `"pg_catalog"."${
-    field.kind === "integer" ? `int${field.bits / 8}` : field.kind === "list" ? "text" : typesOfKinds[field.kind]
+    field.kind === "integer"
+      ? `int${field.bits / 8}`
+      : Object.hasOwn(typesOfKinds, field.kind)
+      ? typesOfKinds[field.kind as keyof typeof typesOfKinds]
+      : "text"
   }"`
 
 type ReadName = (raw: unknown) => { readonly schema: string | null; readonly table: string } | null
@@ -127,7 +151,7 @@ export const readFunction = (
     )
   if (args.size > mostArguments) say(`fn() has ${args.size} arguments.`, `Declare at most ${mostArguments}.`)
   for (const { name: argument, spec } of args.values()) {
-    const unfit = ["relation", "file", "files"].includes(spec.kind)
+    const unfit = neverArguments.has(spec.kind)
       ? `is of kind ${spec.kind}`
       : (["readOnly", "filterable", "sortable", "searched", "unique", "stamped", "sensitive"] as const)
         .find((modifier) => spec[modifier])

@@ -163,7 +163,16 @@ describe("types", () => {
     [f.json(), ["json", "jsonb"]],
     [f.currency(), ["text", "bpchar", "varchar"]],
     [f.country(), ["text", "bpchar"]],
-    [f.enum(["a"]), ["text", "varchar"]]
+    [f.enum(["a"]), ["text", "varchar"]],
+    [f.time(), ["time"]],
+    [f.cidr(), ["cidr"]],
+    [f.macaddr(), ["macaddr"]],
+    [f.range("integer"), ["int4range"]],
+    [f.range("bigint"), ["int8range"]],
+    [f.range("decimal"), ["numrange"]],
+    [f.range("date"), ["daterange"]],
+    [f.range("timestamp"), ["tsrange", "tstzrange"]],
+    [f.native("point"), ["point"]]
   ]
   it.each(fitting)("%o fits", (field, bases) => {
     for (const base of bases) expect(about(field, column("x", base))).toEqual([])
@@ -261,8 +270,8 @@ describe("types", () => {
     ],
     [
       f.text(),
-      column("x", "inet"),
-      "x: The column is of type inet, and the field is a text. → No kind of field fits inet: leave the column out, or change it: alter table things alter column x type text using x::text;"
+      column("x", "hstore"),
+      "x: The column is of type hstore, and the field is a text. → No kind of field fits hstore: leave the column out, or change it: alter table things alter column x type text using x::text;"
     ],
     [
       f.text(),
@@ -319,7 +328,43 @@ describe("types", () => {
     }
     expect(declarationOf(column("x", "varchar", { maxLength: 20 }))).toBe("f.text().max(20)")
     expect(declarationOf(column("x", "numeric", { precision: 3, scale: 5 }))).toBe("f.decimal()")
-    expect(declarationOf(column("x", "bytea"))).toBeNull()
+    expect(declarationOf(column("x", "hstore"))).toBeNull()
+  })
+})
+
+describe("types that only PostgreSQL has", () => {
+  it.each([
+    ["bytea", "f.bytes()"],
+    ["interval", "f.interval()"],
+    ["inet", "f.inet()"],
+    ["tstzrange", "f.range(\"timestamp\")"],
+    ["point", "f.native(\"point\")"],
+    ["jsonpath", "f.native(\"jsonpath\").readOnly()"],
+    ["money", "f.money()"]
+  ])("%s is declared as %s", (base, declaration) => {
+    expect(declarationOf(column("x", base))).toBe(declaration)
+  })
+
+  it("money has the digits that the database gives it", () => {
+    const yen = column("x", "money", { scale: 0 })
+    expect(declarationOf(yen)).toBe("f.money({ scale: 0 })")
+    expect(about(f.money({ scale: 0 }), yen)).toEqual([])
+    expect(about(f.money(), yen)).toEqual([
+      "x: The database gives amounts of money 0 digits after the point (lc_monetary), and the field 2. → Write f.money({ scale: 0 })."
+    ])
+  })
+
+  it("tables are made with them", () => {
+    const models = things({
+      a: f.bytes(),
+      b: f.range("date"),
+      c: f.native("point"),
+      d: f.interval(),
+      e: f.range("timestamp")
+    })
+    expect(createTableSql(models.get("things")!)).toContain(
+      "a bytea not null, b daterange not null, c point not null, d interval not null, e tstzrange not null"
+    )
   })
 })
 

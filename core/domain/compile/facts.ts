@@ -8,7 +8,8 @@ import { didYouMean, type Refusal } from "../declare/refusal.ts"
 import type { Field, Model, Models } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
 import { quotedName, tableName } from "../model/table.ts"
-import type { Kind } from "../value/kind.ts"
+import type { Kind, RangeElement } from "../value/kind.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
 import type { ColumnFacts, FunctionFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
 import { checkedValues } from "./constraint.ts"
@@ -17,6 +18,15 @@ import { checkFunction, functionOf, rowsOf } from "./function-facts.ts"
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
+
+/** The range types of PostgreSQL by what they go over, the one to make a column with first. */
+const rangeTypes: { readonly [of in RangeElement]: readonly string[] } = {
+  integer: ["int4range"],
+  bigint: ["int8range"],
+  decimal: ["numrange"],
+  date: ["daterange"],
+  timestamp: ["tstzrange", "tsrange"]
+}
 
 /** The types whose values a kind stands for (integers: by width). */
 const basesOf = (field: Field): readonly string[] => {
@@ -45,6 +55,19 @@ const basesOf = (field: Field): readonly string[] => {
     case "list":
       // Judged by the type of its elements, see checkList.
       return []
+    case "bytes":
+      return ["bytea"]
+    case "range":
+      return rangeTypes[field.of]
+    case "native":
+      return [field.type]
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
+      return [field.kind]
   }
 }
 
@@ -69,9 +92,21 @@ const sqlTypeOf = (field: Field): string => {
       return "jsonb"
     case "list":
       return `${sqlTypeOf(elementField(field))}[]`
+    case "bytes":
+      return "bytea"
+    case "range":
+      return rangeTypes[field.of][0]!
+    case "native":
+      return field.type
     case "boolean":
     case "date":
     case "uuid":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "money":
       return field.kind
   }
 }
@@ -80,12 +115,18 @@ const sqlTypeOf = (field: Field): string => {
 export const enumText = (values: readonly string[]): string =>
   `f.enum([${values.map((value) => JSON.stringify(value)).join(", ")}])`
 
+/** A declaration of a field that shows a type's own text. */
+export const nativeText = (type: string): string => `f.native("${type}")${isWritableNative(type) ? "" : ".readOnly()"}`
+
+/** Declarations of kinds of which arrays have no elements. */
+const neverElement = /^f\.(?:json|interval|inet|bytes|money|range|native)\(/
+
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
   const element = elementColumn(column)
   if (element !== null) {
     const of = declarationOf(element)
-    return of === null || of === "f.json()" || element.base === "name" ? null : `f.array(${of})`
+    return of === null || neverElement.test(of) || element.base === "name" ? null : `f.array(${of})`
   }
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
@@ -103,10 +144,24 @@ export const declarationOf = (column: ColumnFacts): string | null => {
     float8: "f.float()",
     uuid: "f.uuid()",
     json: "f.json()",
-    jsonb: "f.json()"
+    jsonb: "f.json()",
+    time: "f.time()",
+    interval: "f.interval()",
+    inet: "f.inet()",
+    cidr: "f.cidr()",
+    macaddr: "f.macaddr()",
+    bytea: "f.bytes()",
+    money: column.scale === null || column.scale === 2 ? "f.money()" : `f.money({ scale: ${column.scale} })`,
+    ...Object.fromEntries(
+      Object.entries(rangeTypes).flatMap(([of, types]) => types.map((type) => [type, `f.range("${of}")`]))
+    )
   }
   if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
-  return Object.hasOwn(known, column.base) ? known[column.base]! : null
+  return Object.hasOwn(known, column.base)
+    ? known[column.base]!
+    : isNative(column.base)
+    ? nativeText(column.base)
+    : null
 }
 
 /** A column of arrays as one of their elements, or null for another column. */
@@ -117,7 +172,19 @@ const isView = (table: TableFacts): boolean =>
   table.kind === "view" || table.kind === "materialized view" || table.kind === "function"
 
 const article = (kind: Kind): string =>
-  kind === "list" ? "a list" : kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+  kind === "list"
+    ? "a list"
+    : kind === "bytes"
+    ? "of bytes"
+    : kind === "native"
+    ? "of another type"
+    : kind === "money"
+    ? "an amount of money"
+    : kind === "cidr"
+    ? "a network"
+    : kind === "integer" || kind === "enum" || kind === "interval" || kind === "inet"
+    ? `an ${kind}`
+    : `a ${kind}`
 
 /** What a field holds, with its article. */
 const whatOf = (field: Field): string => {
@@ -195,6 +262,12 @@ const checkType = (
         : `Write ${declaration}, or change the column to ${type}.`
     )
     return
+  }
+  if (field.kind === "money" && column.scale !== null && column.scale !== field.scale) {
+    say(
+      `The database gives amounts of money ${column.scale} digits after the point (lc_monetary), and the field ${field.scale}.`,
+      `Write ${declarationOf(column)}.`
+    )
   }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
     const digits = column.precision - column.scale

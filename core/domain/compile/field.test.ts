@@ -64,6 +64,38 @@ const cases: readonly RefusalCase[] = [
     "a.n: bits(8) is not a width of integers. → Write bits(16), bits(32) or bits(64)."
   ],
   [
+    "kinds of PostgreSQL with bounds that are none",
+    one({
+      a: f.bytes({ max: 0 }),
+      b: f.money({ scale: 11 }),
+      c: f.range("text" as never),
+      d: f.native(3 as never)
+    }),
+    "a.a: max is 0, which is not a number of bytes. → Write a whole number from 1 to 16777216, such as f.bytes({ max: 65536 }).",
+    "a.b: The scale 11 is not a whole number from 0 to 10. → Write f.money({ scale: 2 }).",
+    "a.c: There are no ranges of \"text\". → Use one of integer, bigint, decimal, date, timestamp.",
+    "a.d: native(3) is not a type's name. → Write the type's name in PostgreSQL, such as f.native(\"point\")."
+  ],
+  [
+    "types that are not written",
+    one({ q: f.native("tsquery"), g: f.native("geometry"), p: f.native("point"), r: f.native("tsquery").readOnly() }),
+    "a.q: Values of the type tsquery cannot be written. → Add readOnly().",
+    "a.g: Values of the type geometry cannot be written. → Add readOnly(), or declare the field with a kind of its own."
+  ],
+  [
+    "kinds without an order, and kinds that name no record",
+    one({
+      b: f.bytes().sortable(),
+      n: f.native("point").sortable(),
+      i: f.interval().unique(),
+      r: f.range("date").unique()
+    }),
+    "a.b: Values of kind bytes have no order. → Remove sortable().",
+    "a.n: Values of kind native have no order. → Remove sortable().",
+    "a.i: Values of kind interval name no record. → Remove unique().",
+    "a.r: Values of kind range name no record. → Remove unique()."
+  ],
+  [
     "modifiers of other kinds",
     one({
       n: (f.integer() as never as ReturnType<typeof f.text>).max(3).searched(),

@@ -7,8 +7,12 @@ import { type Bag, isBag } from "../bag.ts"
 import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
-import type { ElementShape, ScalarKind, Shape } from "../value/kind.ts"
+import { mostBytes, usualBytes } from "../value/binary.ts"
+import { isRangeElement } from "../value/exact.ts"
+import type { ElementShape, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { defaultElements, mostElements } from "../value/list.ts"
+import { isNative, isWritableNative } from "../value/native.ts"
+import { canBeKey, hasOrder } from "../value/traits.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
@@ -31,6 +35,15 @@ const kinds: readonly FieldSpec["kind"][] = [
   "json",
   "currency",
   "country",
+  "time",
+  "interval",
+  "inet",
+  "cidr",
+  "macaddr",
+  "bytes",
+  "money",
+  "range",
+  "native",
   "relation",
   "file",
   "files",
@@ -75,6 +88,14 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
         `Write a whole number from 1 to ${mostFiles}, such as max(${defaultFiles}).`
       )
     }
+  } else if (spec["max"] !== null && kind === "bytes") {
+    if (isCount(spec["max"], 1, mostBytes)) max = spec["max"]
+    else {
+      say(
+        `max is ${shown(spec["max"])}, which is not a number of bytes.`,
+        `Write a whole number from 1 to ${mostBytes}, such as f.bytes({ max: ${usualBytes} }).`
+      )
+    }
   } else if (spec["max"] !== null) {
     if (kind !== "text") say(`max() is for texts, not for ${kind}.`, "Remove max().")
     else if (isCount(spec["max"], 1, 1_000_000_000)) max = spec["max"]
@@ -101,7 +122,38 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
       scale = spec["scale"]
     }
   }
+  if (kind === "money" && spec["scale"] !== null) {
+    if (isCount(spec["scale"], 0, 10)) scale = spec["scale"]
+    else say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 10.`, "Write f.money({ scale: 2 }).")
+  }
   return { bits, max, precision, scale }
+}
+
+const rangeElements: readonly RangeElement[] = ["integer", "bigint", "decimal", "date", "timestamp"]
+
+/** The ends of a range, or the type of a native field. */
+const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
+  const type = spec["type"]
+  if (kind === "range") {
+    if (isRangeElement(type)) return type
+    say(`There are no ranges of ${shown(type)}.`, didYouMean(type, rangeElements))
+  } else if (kind === "native") {
+    if (!isIdentifier(type)) {
+      say(
+        `native(${shown(type)}) is not a type's name.`,
+        "Write the type's name in PostgreSQL, such as f.native(\"point\")."
+      )
+    } else {
+      if (spec["readOnly"] !== true && !isWritableNative(type)) {
+        say(
+          `Values of the type ${type} cannot be written.`,
+          isNative(type) ? "Add readOnly()." : "Add readOnly(), or declare the field with a kind of its own."
+        )
+      }
+      return type
+    }
+  }
+  return null
 }
 
 const enumValues = (values: unknown, say: Say): readonly string[] => {
@@ -134,11 +186,23 @@ const neverElements: ReadonlyMap<FieldSpec["kind"], string> = new Map([
   ["file", "Write f.files()."],
   ["files", "Write f.files()."],
   ["array", "Arrays have one dimension."],
-  ["searchVector", "Write f.searchVector()."]
+  ["searchVector", "Write f.searchVector()."],
+  ...(["interval", "inet", "bytes", "money", "range", "native"] as const).map((kind) =>
+    [kind, "Declare a resource over a table of its own with one value a row."] as const
+  )
 ])
 
 /** What an element of an array can say of itself: its kind, what bounds it, and whether it may be null. */
-const ofElements: ReadonlySet<string> = new Set(["kind", "bits", "max", "precision", "scale", "values", "optional"])
+const ofElements: ReadonlySet<string> = new Set([
+  "kind",
+  "bits",
+  "max",
+  "precision",
+  "scale",
+  "type",
+  "values",
+  "optional"
+])
 
 /** What is said of the elements of an array. */
 const readElement = (raw: unknown, say: Say): FieldSpec => {
@@ -230,6 +294,8 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
   return { paths, storage }
 }
 
+const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
+
 /** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (!isBag(raw) || raw["_tag"] !== "Field" || !isBag(raw["spec"])) {
@@ -278,13 +344,16 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
   const sortable = flag("sortable")
   if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+  else if (sortable && kind !== "array" && !hasOrder(kind)) {
+    say(`Values of kind ${kind} have no order.`, "Remove sortable().")
+  }
   if (sortable && kind === "array") say("Lists are not sorted by arrays.", "Remove sortable().")
 
   const ordered = flag("ordered")
   if (ordered && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
 
   const unique = flag("unique")
-  if (unique && neverUnique.has(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
+  if (unique && isNameless(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
   if (unique && flag("optional")) {
     say("The field is optional, and nulls are never equal: it names no record.", "Remove unique() or optional().")
   }
@@ -347,15 +416,16 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     ...readPaths(spec, kind, say),
     ordered: ordered && kind === "enum",
     config: configOf(spec, kind, say),
+    type: typeOf(spec, kind, say),
     target,
     as,
     inverse,
     optional: flag("optional"),
     readOnly: flag("readOnly"),
     filterable: flag("filterable"),
-    sortable: sortable && kind !== "json" && kind !== "array",
+    sortable: sortable && hasOrder(kind),
     searched: searched && kind === "text",
-    unique: unique && !neverUnique.has(kind) && !flag("optional"),
+    unique: unique && !isNameless(kind) && !flag("optional"),
     sensitive: flag("sensitive"),
     alias,
     column,
@@ -373,7 +443,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 /** What a declaration of this kind bounds. */
 export const shapeOf = (
   kind: ScalarKind | "file" | "files" | "array" | "searchVector",
-  { bits, element, max, ordered, precision, scale, values }: FieldSpec
+  { bits, element, max, ordered, precision, scale, type, values }: FieldSpec
 ): Shape => {
   switch (kind) {
     case "integer":
@@ -399,6 +469,14 @@ export const shapeOf = (
       return { kind, precision, scale }
     case "enum":
       return { kind, values: values ?? [], ...(ordered ? { ordered } : {}) }
+    case "bytes":
+      return { kind, max: max ?? usualBytes }
+    case "money":
+      return { kind, scale: scale ?? 2 }
+    case "range":
+      return { kind, of: isRangeElement(type) ? type : "integer" }
+    case "native":
+      return { kind, type: type ?? "text" }
     default:
       return { kind }
   }

@@ -3,7 +3,7 @@
  * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile/compile.ts`.
  */
 
-import type { Json, ScalarKind } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind } from "../value/kind.ts"
 import { FileBuilder } from "./file.ts"
 import type { FileSpec } from "./file.ts"
 
@@ -11,7 +11,7 @@ import type { FileSpec } from "./file.ts"
 export interface FieldSpec {
   readonly kind: ScalarKind | "relation" | "file" | "files" | "array" | "searchVector"
   readonly bits: 16 | 32 | 64
-  /** Texts: most characters. Lists of files: most files. Arrays: most elements. */
+  /** Texts: most characters. Bytes: most bytes. Lists of files: most files. Arrays: most elements. */
   readonly max: number | null
   /** Arrays: what was given as the declaration of their elements. */
   readonly element: unknown
@@ -26,6 +26,8 @@ export interface FieldSpec {
   readonly config: string
   /** Enums: the values have the order in which they are declared. */
   readonly ordered: boolean
+  /** Ranges: the kind of their ends. Native fields: the type in PostgreSQL. */
+  readonly type: string | null
   /** Relations: name of the resource pointed at. */
   readonly target: string | null
   /** Relations: `as("customer")`, the public name of the way to the target. */
@@ -103,6 +105,7 @@ export const blankField: FieldSpec = {
   storage: "jsonb",
   config: "simple",
   ordered: false,
+  type: null,
   target: null,
   as: null,
   inverse: null,
@@ -412,6 +415,27 @@ export const f = {
     element: Element<Value, Optional>
   ): FieldBuilder<"array", ReadonlyArray<Optional extends true ? Value | null : Value>> =>
     new FieldBuilder({ ...blankField, kind: "array", element }),
+  /** A time of day without a zone: `09:30:00`. */
+  time: () => plain<"time", string>("time"),
+  /** Months, days and microseconds as an ISO 8601 duration: `P1Y2M3DT4H5M6.7S`. */
+  interval: () => plain<"interval", string>("interval"),
+  /** An IP address with or without a prefix (`inet`): `192.0.2.1`, `2001:db8::/32`. */
+  inet: () => plain<"inet", string>("inet"),
+  /** A network (`cidr`): `192.0.2.0/24`. */
+  cidr: () => plain<"cidr", string>("cidr"),
+  /** A MAC address: `08:00:2b:01:02:03`. */
+  macaddr: () => plain<"macaddr", string>("macaddr"),
+  /** Bytes (`bytea`) as base64, at most 65,536 unless `max` says so. What is larger, or is a document, is a file. */
+  bytes: (size?: { readonly max: number }): FieldBuilder<"bytes", string> =>
+    new FieldBuilder({ ...blankField, kind: "bytes", max: size == null ? null : size.max }),
+  /** An amount in a `money` column, as an exact decimal. `scale`: digits after the point, 2 unless the database's `lc_monetary` has others. */
+  money: (size?: { readonly scale: number }): FieldBuilder<"money", string> =>
+    new FieldBuilder({ ...blankField, kind: "money", scale: size == null ? null : size.scale }),
+  /** A range of such values: `[1,10)`, `[2026-01-01,)`, `empty`. */
+  range: (of: RangeElement): FieldBuilder<"range", string> =>
+    new FieldBuilder({ ...blankField, kind: "range", type: of }),
+  /** A value of a type of PostgreSQL that has no kind, such as `point`: its text as the database prints it. */
+  native: (type: string): FieldBuilder<"native", string> => new FieldBuilder({ ...blankField, kind: "native", type }),
   /** A document or an image: its stored value is a URI in a text column (`docs/guides/files.md`). */
   file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   /** An ordered list of documents or images: their URIs in a `text[]` column. `.max(n)` bounds how many, 20 unless it says so. */

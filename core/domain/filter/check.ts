@@ -6,7 +6,7 @@
 import type { Field } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
-import { callTree, countedTree, searchTree } from "./functions.ts"
+import { callTree, countedTree, holdsTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { holdsValues } from "./literal.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
@@ -33,6 +33,15 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
   currency: equality,
   country: equality,
   uuid: equality,
+  time: ordered,
+  interval: ordered,
+  inet: ordered,
+  cidr: ordered,
+  macaddr: ordered,
+  money: ordered,
+  range: ordered,
+  bytes: equality,
+  native: [],
   json: [],
   list: [":"]
 }
@@ -77,6 +86,7 @@ const has = (checking: Checking, place: Place, restriction: Restriction): Filter
     const operand = operandOf(checking, elementField(field), value, place.name)
     return operand === null ? null : { op: "has", field, values: [operand] }
   }
+  if (field.kind === "range") return holdsTree(checking, field, value, place.name)
   if (field.kind !== "text") return equals(checking, place, restriction)
   const caller = callerOf(checking, field, value)
   if (caller === null) return null

@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
+import { overlaps, rangeAround } from "../value/exact.ts"
 import { timestampFromMicros } from "../value/instant.ts"
 import type { Cell } from "../value/kind.ts"
 import { cellsIn } from "../value/list.ts"
@@ -25,7 +26,7 @@ import {
 
 /**
  * The canonical cell that an operand stands for when it is compared with a field. Null equals nothing. For a date field `now` is the day in
- * UTC. A caller value that is missing, or no value of the field's kind, is null.
+ * UTC, for a range the range that holds it alone. A caller value that is missing, or no value of the field's kind, is null.
  */
 export const operandCell = (operand: Operand, field: Field, bindings: Bindings): Cell => {
   switch (operand.of) {
@@ -35,7 +36,9 @@ export const operandCell = (operand: Operand, field: Field, bindings: Bindings):
       return bindings.params[operand.index] ?? null
     case "now": {
       const time = timestampFromMicros(bindings.now + operand.offset)
-      return field.kind === "date" ? time.slice(0, 10) : time
+      const ofDays = field.kind === "date" || (field.kind === "range" && field.of === "date")
+      const cell = ofDays ? time.slice(0, 10) : time
+      return field.kind === "range" ? rangeAround(field, cell) : cell
     }
     case "caller": {
       const text = operand.value === "id" ? bindings.caller.id : bindings.caller.tenant
@@ -46,7 +49,8 @@ export const operandCell = (operand: Operand, field: Field, bindings: Bindings):
   }
 }
 
-const holds = (order: number, is: Comparison): boolean => {
+/** Whether two values compare so, by their order: negative, zero or positive. */
+export const holds = (order: number, is: Comparison): boolean => {
   switch (is) {
     case "=":
       return order === 0
@@ -267,6 +271,10 @@ const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean =
     }
     case "length":
       return holds(cellsIn(cell).length - tree.number, tree.is)
+    case "overlaps": {
+      const operand = operandCell(tree.value, tree.field, bindings)
+      return operand !== null && overlaps(tree.field, cell, operand)
+    }
     case "match":
       return matchesParts(cell, tree.parts)
     case "contains":

@@ -4,10 +4,12 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
+import type { Field, FieldOf } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
+import { elementOf, rangeAround } from "../value/exact.ts"
+import { hasEquality } from "../value/traits.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, holdsValues, operandOf, soughtOf } from "./literal.ts"
 import { fieldUsage } from "./pair.ts"
@@ -105,8 +107,45 @@ const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): Filte
 
 const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
 
+const containsUsage = "contains(field, value) with a field of ranges"
+const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
+
+/** Whether a range holds a value: `during:2026-01-31` and `contains(during, 2026-01-31)`. */
+export const holdsTree = (
+  checking: Checking,
+  field: FieldOf<"range">,
+  value: Value,
+  name: string
+): FilterTree | null => {
+  const operand = operandOf(checking, { ...field, ...elementOf(field) }, value, name)
+  return operand === null ? null : {
+    op: "overlaps",
+    field,
+    value: operand.of === "literal" ? { ...operand, text: rangeAround(field, operand.text) } : operand
+  }
+}
+
+/** A condition on a range and another range, or on a value of the kind that the range goes over. */
+const rangeTree = (
+  checking: Checking,
+  [name, value]: readonly Value[],
+  call: Call,
+  of: "value" | "range"
+): FilterTree | null => {
+  const usage = of === "value" ? containsUsage : overlapsUsage
+  const place = fieldOfKind(checking, name!, call, ({ kind }) => kind === "range", usage)
+  if (place === null || place.field.kind !== "range") return null
+  const { field, name: called, span, ways } = place
+  if (of === "value") {
+    const tree = holdsTree(checking, field, value!, called)
+    return tree === null ? null : through(ways, tree, span)
+  }
+  const operand = operandOf(checking, field, value!, called)
+  return operand === null ? null : through(ways, { op: "overlaps", field, value: operand }, span)
+}
+
 const isText = ({ kind }: Field): boolean => kind === "text"
-const hasValues = (field: Field): boolean => field.kind !== "json" && (field.kind !== "list" || holdsValues(field))
+const hasValues = (field: Field): boolean => hasEquality(field.kind) && (field.kind !== "list" || holdsValues(field))
 
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
@@ -357,6 +396,18 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
       const place = value.of === "word" ? placeOf(checking, value) : fieldArgument(checking, value, "isNull(due_on)")
       return place === null ? null : not(presentAt(place))
     }
+  },
+  contains: {
+    usage: containsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "value")
+  },
+  overlaps: {
+    usage: overlapsUsage,
+    least: 2,
+    most: 2,
+    check: (checking, args, call) => rangeTree(checking, args, call, "range")
   },
   has: {
     usage: hasUsage,

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
 import { pastCharacters } from "../value/cell.ts"
+import { hasOrder } from "../value/traits.ts"
 import { maxWords } from "./functions.ts"
 import type { Token } from "./lex.ts"
 import { decode, scan } from "./lex.ts"
@@ -26,7 +27,7 @@ const maxKeysBesidePath = 5
 
 const example = "Write names separated by commas, such as created_at desc, id."
 
-const maySort = (field: Field): boolean => field.sortable && field.kind !== "json"
+const maySort = (field: Field): boolean => field.sortable && hasOrder(field.kind)
 
 interface WrittenKey {
   readonly name: Token

@@ -4,6 +4,8 @@
  */
 
 import type { Field } from "../model/model.ts"
+import type { Kind } from "../value/kind.ts"
+import { hasOrder } from "../value/traits.ts"
 import type { Checking } from "./literal.ts"
 import type { Call, Syntax } from "./parse.ts"
 import { type Place, placeOf, through } from "./path.ts"
@@ -13,9 +15,12 @@ import { not } from "./tree.ts"
 
 export const fieldUsage = "field(…) after a comparison, such as shipped_on > field(required_on)"
 
+/** Two columns of these kinds may have types that the database does not compare, or have no comparison at all. */
+const alone: ReadonlySet<string> = new Set<Kind>(["json", "list", "range", "native"])
+
 /** What fields have in common that compare: whole numbers and decimals are numbers. Null: they compare with nothing. */
 const family = ({ kind }: Field): string | null =>
-  kind === "json" || kind === "list" ? null : kind === "integer" || kind === "decimal" ? "number" : kind
+  alone.has(kind) ? null : kind === "integer" || kind === "decimal" ? "number" : kind
 
 /** Whether a field is an enum that compares in its declared order. */
 export const isOrderedEnum = (field: Field): boolean => field.kind === "enum" && field.ordered === true
@@ -24,7 +29,8 @@ export const isOrderedEnum = (field: Field): boolean => field.kind === "enum" &&
 const isOrdered = (field: Field, other: Field): boolean =>
   field.kind === "enum" && other.kind === "enum"
     ? isOrderedEnum(field) && isOrderedEnum(other) && JSON.stringify(field.values) === JSON.stringify(other.values)
-    : field.kind !== "boolean" && field.kind !== "currency" && field.kind !== "country" && field.kind !== "uuid"
+    : hasOrder(field.kind) && field.kind !== "boolean" && field.kind !== "currency" && field.kind !== "country" &&
+      field.kind !== "uuid"
 
 /** The tree of a comparison with another field, or null after reporting. */
 export const pairTree = (

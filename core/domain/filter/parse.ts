@@ -22,7 +22,17 @@ const maxShiftSeconds = 1_000n * 31_557_600n
 /** The names that a following parenthesis makes a call even across white space. */
 const spacedNames = ["in", "search", "similar", "regex", "isNull", "now"] as const
 /** All functions. The further ones are words of everyday texts: only a parenthesis right behind makes them a call. */
-export const functionNames = [...spacedNames, "has", "count", "length", "same", "begins", "field"] as const
+export const functionNames = [
+  ...spacedNames,
+  "has",
+  "count",
+  "length",
+  "same",
+  "begins",
+  "field",
+  "contains",
+  "overlaps"
+] as const
 /** Functions that give a number, which is compared. */
 const countNames: readonly string[] = ["count", "length"] satisfies readonly FunctionName[]
 export type FunctionName = (typeof functionNames)[number]

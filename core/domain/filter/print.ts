@@ -81,7 +81,8 @@ const asPath: ReadonlySet<FilterTree["op"]> = new Set([
   "similar",
   "regex",
   "has",
-  "length"
+  "length",
+  "overlaps"
 ])
 
 /** The end of a chain of relations: the names that lead there, the tree there, and whether a path says it. */
@@ -145,6 +146,10 @@ const printAt = (tree: FilterTree, at: string): string => {
       return `length(${at}${tree.field.name}) ${tree.is} ${tree.number}`
     case "null":
       return `isNull(${tree.field.name})`
+    case "overlaps":
+      return `${tree.value.of === "now" ? "contains" : "overlaps"}(${at}${tree.field.name}, ${
+        operandText(tree.field, tree.value)
+      })`
     case "match":
       return `${at}${tree.field.name} = ${matchText(tree.parts)}`
     case "contains":

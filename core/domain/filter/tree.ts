@@ -67,6 +67,8 @@ export type FilterTree =
   | { readonly op: "pair"; readonly field: Field; readonly is: Comparison; readonly other: Field }
   | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
   | { readonly op: "null"; readonly field: Field }
+  /** The range has a value in common with another. A value of its own kind stands for the range that holds nothing else. */
+  | { readonly op: "overlaps"; readonly field: FieldOf<"range">; readonly value: Operand }
   /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
   | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
   /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */
@@ -240,6 +242,9 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   if (found === undefined) relatedTrees.set(tree, found = relatedIn(tree))
   return found
 }
+
+/** Whether a tree asks for related records, so that only the database can judge it. */
+export const goesThrough = (tree: FilterTree): boolean => relatedOf(tree).length > 0
 
 /** The field of a record that a field of a filter is, or is a part of. */
 const wholeOf = (field: Field): Field => field.member?.of ?? field

@@ -3,6 +3,7 @@
  * a hidden field or resource cannot get into it. It carries no rule, no column and no table name.
  */
 
+import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { adminRole } from "../account/roles.ts"
@@ -11,9 +12,10 @@ import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
 import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
+import { checkFilter } from "../read/list.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
-import type { Json, ScalarKind, Shape } from "../value/kind.ts"
+import type { Json, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
@@ -68,13 +70,13 @@ export interface MetaField {
   readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
-  /** Texts: most characters. Arrays: most elements. */
+  /** Texts: most characters. Bytes: most bytes. Arrays: most elements. */
   readonly max?: number
   /** Arrays. */
   readonly items?: MetaElement
   /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
   readonly multiline?: boolean
-  /** Decimals. */
+  /** Decimals; of money only the scale. */
   readonly precision?: number
   readonly scale?: number
   /** Enums. */
@@ -83,6 +85,10 @@ export interface MetaField {
   readonly ordered?: true
   /** JSON: the declared paths into it that filters and orders take, in declared order. Absent where there are none. */
   readonly paths?: readonly MetaPath[]
+  /** Ranges: what they go over. */
+  readonly of?: RangeElement
+  /** Native values: the type in PostgreSQL. */
+  readonly type?: string
   /** The resource a foreign key points at, when the caller sees that resource. */
   readonly relation?: string
   /** One more name accepted in `filter` and `order_by`. */
@@ -212,6 +218,14 @@ const boundsOf = (field: Shape & { readonly file?: FileField | null }): Omit<Par
         items: { kind: of.kind, ...boundsOf(of), ...(nulls ? { nulls } : {}) }
       }
     }
+    case "bytes":
+      return { max: field.max }
+    case "money":
+      return { scale: field.scale }
+    case "range":
+      return { of: field.of }
+    case "native":
+      return { type: field.type }
     default:
       return {}
   }
@@ -341,6 +355,11 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     hidden: (resource) => {
       const access = accesses.get(resource)
       return access === undefined ? noNames : hiddenNames(access.restricted)
+    },
+    asks: (resource, filter) => {
+      const access = accesses.get(resource)
+      const reached = (name: string): Access | null => accesses.get(name) ?? null
+      return access !== undefined && Result.isSuccess(checkFilter(reached, access, filter))
     }
   }
   const callable = callableBy(caller, request.functions)
@@ -350,7 +369,8 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
   for (const [name, access] of accesses) {
     const view = viewFor(request.views, name, caller)
     if (view !== null) {
-      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable)
+      const asks = (filter: string): boolean => sight.asks(name, filter)
+      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable, asks)
     }
     permissions[name] = permissionsOf(access)
     transfers[name] = transfersOf(access, request.tasks === true)

@@ -32,6 +32,15 @@ const kinds = {
   json: true,
   currency: true,
   country: true,
+  time: true,
+  interval: true,
+  inet: true,
+  cidr: true,
+  macaddr: true,
+  bytes: true,
+  money: true,
+  range: true,
+  native: true,
   file: true,
   files: true,
   array: true
@@ -39,7 +48,7 @@ const kinds = {
 
 const boundMembers = {
   bits: { type: "integer", enum: [16, 32, 64] },
-  max: { ...integer, description: "Texts: most characters. Arrays: most elements." },
+  max: { ...integer, description: "Texts: most characters. Bytes: most bytes. Arrays: most elements." },
   precision: integer,
   scale: integer,
   values: { ...list(text), description: "Enums." }
@@ -55,9 +64,6 @@ const fieldMembers = {
     description: "Arrays: what their elements are."
   }),
   multiline: { ...flag, description: "Texts: whether forms show several lines; absent: by the length." },
-  precision: integer,
-  scale: integer,
-  values: { ...list(text), description: "Enums." },
   ordered: { const: true, description: "Enums: their values compare and sort in this order." },
   paths: {
     ...list(
@@ -70,6 +76,8 @@ const fieldMembers = {
     ),
     description: "JSON: declared paths into it, with the bounds of their kinds."
   },
+  of: { type: "string", enum: ["integer", "bigint", "decimal", "date", "timestamp"], description: "Ranges." },
+  type: { ...text, description: "Native values: the type in PostgreSQL." },
   relation: { ...text, description: "The resource that a foreign key points at." },
   alias: { ...text, description: "One more name in `filter` and `order_by`." },
   default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),

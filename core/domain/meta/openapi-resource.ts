@@ -21,6 +21,7 @@ import {
 } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { hasEquality, hasOrder } from "../value/traits.ts"
 import {
   closedObject,
   codes,
@@ -67,8 +68,8 @@ const namesThat = ({ access }: Subject, passes: (field: Field) => boolean): stri
 }
 
 const filterExample = (field: Field): string => {
-  if (field.kind === "json") return `${field.name}:*`
   if (field.kind === "list") return `${field.name}:${JSON.stringify(exampleText(elementField(field)))}`
+  if (!hasEquality(field.kind)) return `${field.name}:*`
   const text = exampleText(field)
   return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
 }
@@ -96,7 +97,7 @@ const filterText = (subject: Subject): string | null => {
   return parts.length === 0 ? null : ["A filter (AIP-160).", ...parts].join(" ")
 }
 
-const sorts = (field: Field): boolean => field.sortable && field.kind !== "json"
+const sorts = (field: Field): boolean => field.sortable && hasOrder(field.kind)
 
 const orderText = (subject: Subject): string | null => {
   const names = namesThat(subject, sorts)

@@ -6,6 +6,7 @@
 import type { Access } from "../access/access.ts"
 import type { Field, FieldOf, Model, Relation } from "../model/model.ts"
 import { elementField } from "../model/model.ts"
+import { longestNative, rangeExample } from "../value/exact.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
@@ -95,6 +96,13 @@ const typed = (field: Field, type: string | readonly string[], more: Doc = {}): 
   return { type: types.length === 1 ? types[0]! : types, ...more }
 }
 
+const addressPattern = "^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)(/[0-9]{1,3})?$"
+
+const base64Pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+const durationPattern =
+  "^P(-?[0-9]+Y)?(-?[0-9]+M)?(-?[0-9]+W)?(-?[0-9]+D)?(T(-?[0-9]+H)?(-?[0-9]+M)?(-?[0-9]+(\\.[0-9]{1,6})?S)?)?$"
+
 /** What kinds have in common in answers and bodies. */
 const commonSchema = (field: Field): Doc => {
   switch (field.kind) {
@@ -110,6 +118,24 @@ const commonSchema = (field: Field): Doc => {
       return typed(field, "string", { pattern: "^[A-Z]{3}$" })
     case "country":
       return typed(field, "string", { pattern: "^[A-Z]{2}$" })
+    case "time":
+      return typed(field, "string", { pattern: "^[0-2][0-9]:[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,6})?)?$" })
+    case "interval":
+      // The format `duration` knows neither signs nor fractions.
+      return typed(field, "string", { pattern: durationPattern })
+    case "inet":
+    case "cidr":
+      return typed(field, "string", { pattern: addressPattern })
+    case "macaddr":
+      return typed(field, "string", { pattern: "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$" })
+    case "range":
+      return typed(field, "string", { pattern: "^(empty|[\\[(].*,.*[\\])])$" })
+    case "native":
+      return typed(field, "string")
+    case "bytes":
+      return typed(field, "string", { contentEncoding: "base64", pattern: base64Pattern })
+    case "money":
+      return typed(field, "string", { format: "decimal" })
     case "enum":
       return typed(field, "string", { enum: [...field.values, ...(field.optional ? [null] : [])] })
     case "text":
@@ -165,6 +191,20 @@ const bodySchema = (field: Field): Doc => {
       return typed(field, "number", { format: "double" })
     case "list":
       return listSchema(field, bodySchema)
+    case "money": {
+      const size: DecimalShape = { kind: "decimal", precision: 19, scale: field.scale }
+      const bound = 10 ** (19 - field.scale)
+      return typed(field, ["string", "number"], {
+        format: "decimal",
+        pattern: `^${decimalBodyPattern(size)}$`,
+        exclusiveMinimum: -bound,
+        exclusiveMaximum: bound
+      })
+    }
+    case "bytes":
+      return { ...commonSchema(field), maxLength: Math.ceil(field.max / 3) * 4 }
+    case "native":
+      return { ...commonSchema(field), maxLength: longestNative }
     case "json":
       return field.optional
         ? {}
@@ -208,6 +248,24 @@ export const exampleOf = (field: Field): Json => {
       return field.values?.[0] ?? ""
     case "text":
       return field.max === null ? "text" : "text".slice(0, field.max)
+    case "time":
+      return "09:30:00"
+    case "interval":
+      return "P1DT2H"
+    case "inet":
+      return "192.0.2.1"
+    case "cidr":
+      return "192.0.2.0/24"
+    case "macaddr":
+      return "08:00:2b:01:02:03"
+    case "bytes":
+      return "aGk="
+    case "money":
+      return decimalExample({ kind: "decimal", precision: 19, scale: field.scale })
+    case "range":
+      return rangeExample(field.of)
+    case "native":
+      return field.type
     case "json":
       return { note: "any JSON" }
     case "list":

@@ -19,6 +19,7 @@ import { endOfDigits } from "../value/digits.ts"
 import { compareInstants } from "../value/instant.ts"
 import type { Granularity } from "../value/instant.ts"
 import type { Cell, Row } from "../value/kind.ts"
+import { hasOrder } from "../value/traits.ts"
 import { unknownField } from "./list.ts"
 import type { Measure } from "./plan.ts"
 
@@ -90,10 +91,11 @@ export const aggregatePlace = (
 }
 
 const isNumeric = (field: Field): boolean =>
-  field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
+  field.relation === null &&
+  (field.kind === "integer" || field.kind === "decimal" || field.kind === "float" || field.kind === "money")
 
 export const facetable = (field: Field): string | null =>
-  field.kind === "json" || (field.kind === "list" && field.file !== null)
+  (field.kind === "list" ? field.file !== null : !hasOrder(field.kind))
     ? `The field "${field.name}" has no facets.`
     : null
 
@@ -504,7 +506,7 @@ export const histogramJson = (field: Field, row: Row | undefined, buckets: numbe
   const min = row?.[0] ?? null
   const max = row?.[1] ?? null
   if (row === undefined || min === null || max === null) return `${head}]}`
-  const asText = field.kind === "decimal" || (field.kind === "integer" && field.bits === 64)
+  const asText = field.kind === "decimal" || field.kind === "money" || (field.kind === "integer" && field.bits === 64)
   const bound = field.kind === "float" ? floatBound(Number(min), Number(max), buckets) : exactBound(min, max, buckets)
   const bounds = Array.from({ length: buckets + 1 }, (_, i) => asText ? `"${bound(i)}"` : bound(i))
   const items: string[] = []

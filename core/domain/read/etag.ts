@@ -20,7 +20,12 @@ export interface TagTools {
 
 /** Whether any text may be a value of the field. Values of other kinds are never empty and have no control characters. */
 export const isFreeText = ({ kind }: Field): boolean =>
-  kind === "text" || kind === "enum" || kind === "currency" || kind === "country" || kind === "list"
+  kind === "text" || kind === "enum" || kind === "currency" || kind === "country" || kind === "list" ||
+  kind === "bytes" || kind === "native"
+
+/** Whether a cell is made of times, which a database spells otherwise. */
+export const hasTimes = (field: Field): boolean =>
+  field.kind === "timestamp" || (field.kind === "range" && field.of === "timestamp")
 
 /** Ends a cell that is no free text. */
 export const cellEnd = "\u0001"
@@ -36,7 +41,7 @@ export const hashedText = (fields: readonly Field[], cellOf: (field: Field, inde
     const field = fields[index]!
     const cell = cellOf(field, index)
     if (isFreeText(field)) text += cell === null ? ":" : `${byteLength(cell)}:${cell}`
-    else text += (cell === null ? "" : field.kind === "timestamp" ? cell.replace(/[TZ ]/g, "") : cell) + cellEnd
+    else text += (cell === null ? "" : hasTimes(field) ? cell.replace(/[TZ "]/g, "") : cell) + cellEnd
   }
   return text
 }

@@ -170,7 +170,11 @@ describe("readGroups", () => {
     [{ measures: "sum(status)" }, "measures", "The field \"status\" is not a number."],
     [{ measures: "sum(at)" }, "measures", "The field \"at\" is not a number."],
     [{ measures: "sum(shop_id)" }, "measures", "The field \"shop_id\" is not a number."],
-    [{ measures: "min(status)" }, "measures", "The field \"status\" is neither a number nor a time."],
+    [
+      { measures: "min(status)" },
+      "measures",
+      "The field \"status\" is neither a number nor a time, an interval or an address."
+    ],
     [{ measures: "count_distinct(data)" }, "measures", "The values of the field \"data\" cannot be counted."],
     [{ measures: "sum(closed)" }, "measures", "The field \"closed\" is not filterable."],
     [{ measures: "p95()" }, "measures", "There is no field \"\"."],

@@ -31,10 +31,13 @@ export const maxMeasures = 10
 
 type MeasureName = Exclude<GroupMeasure["of"], "count">
 
+/** Further kinds of which a database tells the smallest and the largest value. */
+const extremes: ReadonlySet<Field["kind"]> = new Set(["time", "interval", "inet", "cidr"])
+
 const comparable = (field: Field): string | null =>
-  histogrammable(field) === null || timed(field) === null
+  histogrammable(field) === null || timed(field) === null || extremes.has(field.kind)
     ? null
-    : `The field "${field.name}" is neither a number nor a time.`
+    : `The field "${field.name}" is neither a number nor a time, an interval or an address.`
 
 const countable = (field: Field): string | null =>
   groupable(field) === null ? null : `The values of the field "${field.name}" cannot be counted.`

@@ -69,6 +69,19 @@ describe("suggestIndex", () => {
     expect(suggestion({ op: "length", field: tags, is: ">", number: 1 })).toBeUndefined()
   })
 
+  it("proposes an index of ranges where one is asked what it holds, and none for bytes", () => {
+    const model = makeModel({
+      fields: [{ name: "id" }, { name: "x", kind: "range", type: "date" }, { name: "y", kind: "bytes" }]
+    })
+    const [, x, y] = model.fields as [Field, FieldOf<"range">, Field]
+    const value = { of: "literal", text: "[2026-01-01,2026-02-01)" } as const
+    const overlap: FilterTree = { op: "overlaps", field: x, value }
+    expect(suggestIndex(model, overlap, [], () => true)?.sql).toBe("create index on orders using gist (x)")
+    expect(suggestIndex(model, overlap, [], () => false)).toBeNull()
+    const equal: FilterTree = { op: "compare", field: y, is: "=", value: { of: "literal", text: "AA==" } }
+    expect(suggestIndex(model, equal, [], () => true)).toBeNull()
+  })
+
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {
     const model = makeModel({ fields: [{ name: "id" }, { name: "x" }] })
     const [id, x] = model.fields as [Field, Field]

@@ -79,6 +79,8 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
   const equal: Field[] = []
   const range: Field[] = []
   for (const item of conjuncts(tree)) {
+    // The values of bytes may be too long for an index.
+    if ("field" in item && item.field.kind === "bytes") continue
     if (item.op === "compare") (item.is === "=" ? equal : range).push(item.field)
     else if (item.op === "in") equal.push(item.field)
   }
@@ -90,7 +92,7 @@ export interface IndexSuggestion {
   /** The statement that makes it. */
   readonly sql: string
   readonly columns: readonly Field[]
-  readonly method: "btree" | "gin"
+  readonly method: "btree" | "gin" | "gist"
   /** Whether it leaves out rows that are deleted. */
   readonly partial: boolean
   /** Whether it is on more than columns. */
@@ -144,6 +146,16 @@ export const suggestIndex = (
       method: "gin",
       partial: false,
       expression: patterns.some((field) => field.member !== undefined)
+    }
+  }
+  const ranges = conjuncts(where).flatMap((item) => item.op === "overlaps" && mayName(item.field) ? [item.field] : [])
+  if (ranges.length > 0) {
+    return {
+      sql: `create index on ${table} using gist (${quotedName(ranges[0]!.column)})`,
+      columns: [ranges[0]!],
+      method: "gist",
+      partial: false,
+      expression: false
     }
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))

@@ -24,7 +24,7 @@ export const guardFormula = (text: string): string => formula.test(text) ? `'${t
 export const unguardFormula = (text: string): string => marked.test(text) ? text.slice(1) : text
 
 /** Kinds whose texts are never formulas, though they may begin with a sign. */
-const numeric = new Set(["integer", "decimal", "float"])
+const numeric = new Set(["integer", "decimal", "float", "money"])
 
 /** Writes one value of a column of the kind. */
 export const csvValue = (kind: string, delimiter: Delimiter, formulas: Formulas): (cell: Cell) => string => {

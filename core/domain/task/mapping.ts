@@ -11,6 +11,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromText, type ValueProblem, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
+import { canFind } from "../value/traits.ts"
 import { valueError } from "../write/body.ts"
 import { unguardFormula } from "./csv.ts"
 import { type ImportPlan, type ImportRequest, matchNames } from "./task.ts"
@@ -127,10 +128,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
     const field = restricted.byName.get(name)
     if (field === undefined) return Result.fail(unknownField(name))
     // A lookup by a field reveals as much as a filter on it.
-    if (
-      decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || field.kind === "json" ||
-      field.kind === "list"
-    ) {
+    if (decisions.read.of === "deny" || !(field.filterable || model.key.includes(field)) || !canFind(field.kind)) {
       return Result.fail(`Records cannot be found by the field "${name}".`)
     }
     fields.push(field)
@@ -145,7 +143,7 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
 /** The value of a field from a line: a JSON value, undefined if it is left out, or an error. */
 export type Given = Result.Result<Json | undefined, ValueProblem>
 
-const numeric = new Set(["integer", "decimal", "float"])
+const numeric = new Set(["integer", "decimal", "float", "money"])
 
 /** Parses a value of a table. Spaces around numbers and the case of truth values are ignored, because spreadsheets add them. */
 const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): Given => {

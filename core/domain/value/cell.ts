@@ -6,168 +6,36 @@
 
 import * as Result from "effect/Result"
 import { countries, currencies } from "./codes.ts"
-import { endOfDigits } from "./digits.ts"
+import {
+  bytesCell,
+  bytesExpected,
+  compareRanges,
+  exactCell,
+  longestNative,
+  moneyCell,
+  moneyExpected,
+  rangeRead,
+  storedBytesCell,
+  storedMoneyCell
+} from "./exact.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
-import type { Cell, DecimalShape, EnumShape, IntegerShape, Json, Kind, ListShape, Shape } from "./kind.ts"
+import { compareIntervals } from "./interval.ts"
+import type { Cell, EnumShape, Json, Kind, ListShape, Shape } from "./kind.ts"
 import { cellsIn, elementsOf, isNested, listCell, mostListCharacters } from "./list.ts"
+import { compareNetworks } from "./network.ts"
+import {
+  compareNumerals,
+  decimalCell,
+  decimalExpected,
+  integerCell,
+  integerExpected,
+  plainText,
+  storedDecimalCell
+} from "./numeral.ts"
+import { type Read, refuse } from "./refused.ts"
 
-/**
- * Why a value is refused. `type`: not this kind of value · `max`: text too long · `enum`: not one of the values · `required`: null ·
- * `invalid`: the right kind, but not acceptable. `message` is one sentence that never repeats the value. `at`: the element of a list, from 0, that is
- * refused.
- */
-export interface ValueProblem {
-  readonly code: "type" | "max" | "enum" | "invalid" | "required"
-  readonly message: string
-  readonly at?: number
-}
-
-type Read<A> = Result.Result<A, ValueProblem>
-
-const refuse = (code: ValueProblem["code"], message: string): Read<never> => Result.fail({ code, message })
-
-// ---------------------------------------------------------------------------------------------------------------- integers
-
-const integerPattern = /^-?\d+$/
-const lowest = { 16: -(2n ** 15n), 32: -(2n ** 31n), 64: -(2n ** 63n) } as const
-const highest = { 16: 2n ** 15n - 1n, 32: 2n ** 31n - 1n, 64: 2n ** 63n - 1n } as const
-
-const integerExpected = (shape: IntegerShape): string =>
-  `Expected an integer from ${lowest[shape.bits]} to ${highest[shape.bits]}, such as 42.`
-
-const withoutLeadingZeros = (digits: string): string => {
-  let start = 0
-  while (start < digits.length - 1 && digits.charCodeAt(start) === 48) start++
-  return start === 0 ? digits : digits.slice(start)
-}
-
-const integerCell = (shape: IntegerShape, text: string): Read<string> => {
-  if (!integerPattern.test(text)) return refuse("type", integerExpected(shape))
-  const negative = text.charCodeAt(0) === 45
-  const digits = withoutLeadingZeros(negative ? text.slice(1) : text)
-  // The length is checked first, so that a text of many digits never becomes a BigInt.
-  if (digits.length > 19) return refuse("invalid", integerExpected(shape))
-  const value = negative ? -BigInt(digits) : BigInt(digits)
-  return value < lowest[shape.bits] || value > highest[shape.bits]
-    ? refuse("invalid", integerExpected(shape))
-    : Result.succeed(negative && digits !== "0" ? `-${digits}` : digits)
-}
-
-// ---------------------------------------------------------------------------------------------------------------- decimals
-
-const decimalPattern = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/
-// What `numeric` can hold at all, PostgreSQL "Numeric Types".
-const mostIntegerDigits = 131_072
-const mostFractionDigits = 16_383
-
-const decimalExpected = (shape: DecimalShape): string => {
-  if (shape.precision === null) return "Expected a decimal number, such as 12.5."
-  const scale = shape.scale ?? 0
-  const whole = Math.max(shape.precision - scale, 0)
-  return `Expected a decimal number with at most ${whole} digits before the point` +
-    (scale > 0 ? ` and ${scale} after it.` : " and none after it.")
-}
-
-interface Digits {
-  readonly negative: boolean
-  readonly whole: string
-  readonly fraction: string
-}
-
-/** The digits of a decimal without its exponent. Null when the text is none, or `numeric` can hold no such number: its zeros are not written out then. */
-const decimalDigits = (text: string): Digits | null => {
-  const match = decimalPattern.exec(text)
-  if (match === null) return null
-  const negative = match[1] === "-"
-  const whole = match[2]!
-  const fraction = match[3] ?? ""
-  const exponent = Number(match[4] ?? 0)
-  if (exponent === 0) return { negative, whole, fraction }
-  const point = whole.length + exponent
-  const places = fraction.length - exponent
-  if (point > mostIntegerDigits || places > mostFractionDigits) return null
-  const digits = whole + fraction
-  return point > 0
-    ? { negative, whole: digits.slice(0, point).padEnd(point, "0"), fraction: digits.slice(point) }
-    : { negative, whole: "0", fraction: digits.padStart(places, "0") }
-}
-
-/**
- * Plain notation with the column's scale. Further fraction digits are kept unless they are zero: comparing with them is exact. Only a
- * stored value must not have them.
- */
-const decimalCell = (shape: DecimalShape, text: string): Read<string> => {
-  const read = decimalDigits(text)
-  if (read === null) return refuse(decimalPattern.test(text) ? "invalid" : "type", decimalExpected(shape))
-  const { negative } = read
-  const whole = withoutLeadingZeros(read.whole)
-  let { fraction } = read
-  if (shape.precision !== null) {
-    const scale = shape.scale ?? 0
-    const room = shape.precision - scale
-    const fits = room > 0
-      ? whole.length <= room || whole === "0"
-      : whole === "0" && /^0*$/.test(fraction.slice(0, -room))
-    if (!fits) return refuse("invalid", decimalExpected(shape))
-    const places = Math.max(scale, 0)
-    fraction = fraction.slice(0, endOfDigits(fraction, places)).padEnd(places, "0")
-  }
-  if (whole.length > mostIntegerDigits || fraction.length > mostFractionDigits) {
-    return refuse("invalid", decimalExpected(shape))
-  }
-  const digits = fraction === "" ? whole : `${whole}.${fraction}`
-  return Result.succeed(negative && /[1-9]/.test(digits) ? `-${digits}` : digits)
-}
-
-const storedDecimalCell = (shape: DecimalShape, text: string): Read<string> =>
-  Result.flatMap(decimalCell(shape, text), (cell) => {
-    if (shape.precision === null) return Result.succeed(cell)
-    const scale = shape.scale ?? 0
-    const point = cell.indexOf(".")
-    const places = point === -1 ? 0 : cell.length - point - 1
-    const rounded = places > Math.max(scale, 0) ||
-      (scale < 0 && !/^-?0$/.test(cell) && !cell.endsWith("0".repeat(-scale)))
-    return rounded ? refuse("invalid", decimalExpected(shape)) : Result.succeed(cell)
-  })
-
-/** A finite number's shortest digits, without an exponent. */
-export const plainText = (value: number): string => {
-  const text = String(value)
-  const read = decimalDigits(text)
-  return read === null || !text.includes("e")
-    ? text
-    : `${read.negative ? "-" : ""}${read.whole}${read.fraction === "" ? "" : `.${read.fraction}`}`
-}
-
-const notANumberRank = (text: string): number =>
-  text === "NaN" ? 2 : text === "Infinity" ? 1 : text === "-Infinity" ? -1 : 0
-
-const compareMagnitudes = (a: string, b: string): number => {
-  const aPoint = a.indexOf(".")
-  const bPoint = b.indexOf(".")
-  const aWhole = aPoint === -1 ? a : a.slice(0, aPoint)
-  const bWhole = bPoint === -1 ? b : b.slice(0, bPoint)
-  if (aWhole.length !== bWhole.length) return aWhole.length < bWhole.length ? -1 : 1
-  if (aWhole !== bWhole) return aWhole < bWhole ? -1 : 1
-  const aFraction = aPoint === -1 ? "" : a.slice(aPoint + 1)
-  const bFraction = bPoint === -1 ? "" : b.slice(bPoint + 1)
-  const places = Math.max(aFraction.length, bFraction.length)
-  const left = aFraction.padEnd(places, "0")
-  const right = bFraction.padEnd(places, "0")
-  return left < right ? -1 : left > right ? 1 : 0
-}
-
-/** Orders canonical integers and decimals exactly, digit by digit. NaN stands above everything, as in PostgreSQL. */
-const compareNumerals = (a: string, b: string): number => {
-  if (a === b) return 0
-  const aRank = notANumberRank(a)
-  const bRank = notANumberRank(b)
-  if (aRank !== 0 || bRank !== 0) return aRank < bRank ? -1 : 1
-  const aNegative = a.charCodeAt(0) === 45
-  const bNegative = b.charCodeAt(0) === 45
-  if (aNegative !== bNegative) return aNegative ? -1 : 1
-  return aNegative ? compareMagnitudes(b.slice(1), a.slice(1)) : compareMagnitudes(a, b)
-}
+export { plainText } from "./numeral.ts"
+export type { ValueProblem } from "./refused.ts"
 
 // ------------------------------------------------------------------------------------------------------------------ floats
 
@@ -354,7 +222,20 @@ export const cellFromText = (shape: Shape, text: string): Read<string> => {
         ? Result.succeed(text)
         : refuse("invalid", "Expected a country code of ISO 3166-1 alpha-2 in capitals, such as NO.")
     case "text":
+    case "native":
       return plainTextCell(text)
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+      return exactCell(shape.kind, text)
+    case "bytes":
+      return bytesCell(text)
+    case "money":
+      return moneyCell(shape, text)
+    case "range":
+      return rangeRead(shape, text)
     case "json":
     case "list": {
       let json: Json
@@ -374,7 +255,13 @@ const expectedText: { readonly [kind in Kind]?: string } = {
   date: "Expected a date as text, such as \"2026-01-31\".",
   uuid: "Expected a UUID as text.",
   currency: "Expected a currency code as text, such as \"EUR\".",
-  country: "Expected a country code as text, such as \"NO\"."
+  country: "Expected a country code as text, such as \"NO\".",
+  time: "Expected a time of day as text, such as \"09:30:00\".",
+  interval: "Expected an ISO 8601 duration as text, such as \"P1DT2H\".",
+  inet: "Expected an IP address as text, such as \"192.0.2.1\".",
+  cidr: "Expected a network as text, such as \"192.0.2.0/24\".",
+  macaddr: "Expected a MAC address as text, such as \"08:00:2b:01:02:03\".",
+  range: "Expected a range as text, such as \"[1,10)\"."
 }
 
 /**
@@ -395,6 +282,18 @@ export const cellFromJson = (shape: Shape & { readonly optional: boolean }, json
       return typeof json === "number" && Number.isFinite(json)
         ? storedDecimalCell(shape, plainText(json))
         : refuse("type", decimalExpected(shape))
+    case "money":
+      if (typeof json === "string") return storedMoneyCell(shape, json)
+      return typeof json === "number" && Number.isFinite(json)
+        ? storedMoneyCell(shape, plainText(json))
+        : refuse("type", moneyExpected(shape))
+    case "bytes":
+      return typeof json === "string" ? storedBytesCell(shape, json) : refuse("type", bytesExpected)
+    case "native":
+      if (typeof json !== "string") return refuse("type", expectedText.text!)
+      return json.length > longestNative
+        ? refuse("max", `Expected at most ${longestNative} characters.`)
+        : plainTextCell(json)
     case "float":
       return typeof json === "number" && Number.isFinite(json)
         ? Result.succeed(String(json))
@@ -476,7 +375,17 @@ export const jsonWriter = (shape: Shape): (cell: string) => string => {
     case "timestamp":
     case "date":
     case "uuid":
+    case "time":
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+    case "bytes":
+    case "money":
       return quoted
+    // The ends of some ranges stand in quotes.
+    case "range":
+    case "native":
     case "text":
     case "enum":
     case "currency":
@@ -509,13 +418,26 @@ export const compareCells = (shape: Shape, a: string, b: string): number => {
       return compareInstants(a, b)
     case "boolean":
     case "uuid":
+    case "time":
+    case "macaddr":
       return a < b ? -1 : a > b ? 1 : 0
+    case "money":
+      return compareNumerals(a, b)
+    case "interval":
+      return compareIntervals(a, b)
+    case "inet":
+    case "cidr":
+      return compareNetworks(a, b)
+    case "range":
+      return compareRanges(shape, a, b)
     case "enum":
       return shape.ordered === true ? rankOf(shape, a) - rankOf(shape, b) : compareCodePoints(a, b)
     case "text":
     case "currency":
     case "country":
     case "json":
+    case "bytes":
+    case "native":
       return compareCodePoints(a, b)
     case "list":
       return compareLists(shape, a, b)

@@ -64,6 +64,10 @@ export const isDate = (text: string): boolean => {
   return match !== null && isDay(Number(match[1]), Number(match[2]), Number(match[3]))
 }
 
+/** The day after one. Of `9999-12-31` that is `10000-01-01`, which ends ranges. */
+export const dayAfter = (date: string): string =>
+  dateOfDays(daysOf(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8, 10))) + 1)
+
 /**
  * The canonical cell of an RFC 3339 time with a zone (`Z` or `±hh:mm`), at most six fraction digits, and a year from 0001 to 9999 in UTC.
  * Null for anything else: no zone, a day or time that does not exist, a leap second.

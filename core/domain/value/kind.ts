@@ -35,7 +35,47 @@ export interface EnumShape {
 
 /** A kind that nothing bounds further. `float` is IEEE 754 double (wire: JSON number). */
 export interface PlainShape {
-  readonly kind: "boolean" | "timestamp" | "date" | "float" | "uuid" | "json" | "currency" | "country"
+  readonly kind:
+    | "boolean"
+    | "timestamp"
+    | "date"
+    | "float"
+    | "uuid"
+    | "json"
+    | "currency"
+    | "country"
+    | "time"
+    | "interval"
+    | "inet"
+    | "cidr"
+    | "macaddr"
+}
+
+/** Bytes. `max`: most of them. */
+export interface BytesShape {
+  readonly kind: "bytes"
+  readonly max: number
+}
+
+/** An amount of `money`. `scale`: how many digits after the point the database gives it. */
+export interface MoneyShape {
+  readonly kind: "money"
+  readonly scale: number
+}
+
+/** The kinds of values that ranges go over. */
+export type RangeElement = "integer" | "bigint" | "decimal" | "date" | "timestamp"
+
+/** A range of values of one kind. */
+export interface RangeShape {
+  readonly kind: "range"
+  readonly of: RangeElement
+}
+
+/** The text of a value of a type for which there is no kind. `type`: its name in PostgreSQL. */
+export interface NativeShape {
+  readonly kind: "native"
+  readonly type: string
 }
 
 /** A list of values of one kind, an array of the database. `max`: most of them, or null. `nulls`: whether a body may give elements that are null. */
@@ -47,7 +87,17 @@ export interface ListShape {
 }
 
 /** What values a field or column may hold: its kind, with what bounds that kind. */
-export type Shape = IntegerShape | TextShape | DecimalShape | EnumShape | PlainShape | ListShape
+export type Shape =
+  | IntegerShape
+  | TextShape
+  | DecimalShape
+  | EnumShape
+  | PlainShape
+  | ListShape
+  | BytesShape
+  | MoneyShape
+  | RangeShape
+  | NativeShape
 
 /** The kinds of values. A relation has the kind of the key it points at. */
 export type Kind = Shape["kind"]
@@ -64,7 +114,8 @@ export type ElementShape = Exclude<Shape, ListShape>
  * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
  * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
  * `YYYY-MM-DD` · uuid lower case · json JSON text · list JSON text of the array in wire form, as `JSON.stringify` writes it · text, enum, currency,
- * country the text itself.
+ * country the text itself · time `HH:MM:SS[.ffffff]` · interval ISO 8601 duration · inet, cidr, macaddr as the database prints them · bytes base64 ·
+ * money as a decimal · range `[a,b)` with cells as its ends, or `empty` · native as the database prints it.
  */
 export type Cell = string | null
 

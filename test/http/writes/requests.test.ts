@@ -469,6 +469,7 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
       "set session statement_timeout = 1",
       "/**/ Set Role postgres",
       "set local timezone = 'Asia/Tokyo'",
+      "set local intervalstyle = 'postgres'",
       "set local time zone 'Asia/Tokyo'",
       "SET LOCAL DateStyle = german"
     ]

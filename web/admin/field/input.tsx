@@ -7,11 +7,12 @@ import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useLayou
 import { config } from "../config.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { plain, short } from "../model/plain.ts"
+import { exampleOf, parseField } from "./exact.ts"
 import { FileInput } from "./file.tsx"
 import { FilesInput } from "./files.tsx"
 import type { InputProps } from "./input-props.ts"
-import { isLong, isQuantity } from "./kind.ts"
-import { editText, parseText } from "./parse.ts"
+import { isExact, isLong, isQuantity } from "./kind.ts"
+import { editText } from "./parse.ts"
 import { enumText } from "./text.ts"
 
 const loadRelation = () => import("./relation.tsx")
@@ -70,7 +71,7 @@ const Choice = (props: InnerProps): ReactNode => {
           onChange(
             target.value === ""
               ? { value: field.optional ? null : undefined, problem: field.optional ? null : t.field.required }
-              : parseText(field, target.value, t)
+              : parseField(field, target.value, t)
           )}
       >
         {(field.optional || now === "") && <option value="">{field.optional ? t.field.empty : t.field.choose}</option>}
@@ -113,19 +114,21 @@ const Line = (props: InnerProps): ReactNode => {
   }, [autoFocus, typed])
   const change = (next: string): void => {
     setText(next)
-    const draft = parseText(field, next, t)
+    const draft = parseField(field, next, t)
     shown.current = draft.value
     onChange(draft)
   }
   // A single line would lose the line breaks of a value that has some.
-  const long = !compact && (isLong(field) || (field.kind === "text" && text.includes("\n")))
+  const long = !compact &&
+    (isLong(field) || ((field.kind === "text" || field.kind === "native") && text.includes("\n")))
   const named = compact || (field.kind !== "country" && field.kind !== "currency") ? "" : format[field.kind](text)
   const time = field.kind === "timestamp"
   const common = {
     ...attributes(props),
     ref,
     dir: field.kind === "text" ? "auto" : undefined,
-    className: field.kind === "json" || field.kind === "uuid" ? "mono" : undefined
+    placeholder: exampleOf(field),
+    className: isExact(field) ? "mono" : undefined
   }
   return (
     <div className={frame(compact)} data-invalid={invalid ? "" : undefined}>

@@ -7,7 +7,7 @@ import { type Resource, toOneOf } from "../model/catalogue.ts"
 
 /** Whether a text takes several lines: an address of mail (254) or a name is one. */
 export const isLong = (field: MetaField): boolean =>
-  field.kind === "json" ||
+  field.kind === "json" || field.kind === "bytes" ||
   (field.kind === "text" && field.relation === undefined && (field.multiline ?? (field.max ?? 9_999) > 320))
 
 /** Whether a field holds a file, or several. */
@@ -91,7 +91,12 @@ export const isState = ({ values = [] }: MetaField): boolean =>
 
 /** Whether values are quantities: right-aligned, summed up, drawn as a distribution. */
 export const isQuantity = (field: MetaField): boolean =>
-  field.relation === undefined && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
+  field.relation === undefined &&
+  (field.kind === "integer" || field.kind === "decimal" || field.kind === "float" || field.kind === "money")
+
+/** Whether values are texts of one exact form, which are shown letter by letter. */
+export const isExact = ({ kind }: MetaField): boolean =>
+  ["uuid", "json", "interval", "inet", "cidr", "macaddr", "bytes", "range", "native"].includes(kind)
 
 /** Whether an integer identifies a record (a key or foreign key). Such a number is shown without digit grouping. */
 export const isIdentifier = (resource: Resource, field: MetaField): boolean =>
@@ -116,8 +121,16 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
       return 92
     case "integer":
       return 116
+    case "time":
+      return 112
+    case "interval":
+    case "inet":
+    case "cidr":
+    case "macaddr":
+      return 160
     case "decimal":
     case "float":
+    case "money":
       return 150
     case "date":
       return 122

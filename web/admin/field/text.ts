@@ -33,6 +33,7 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
     case "integer":
     case "decimal":
     case "float":
+    case "money":
       return typeof value === "string" || typeof value === "number"
         ? format.number(value, isIdentifier(resource, field))
         : JSON.stringify(value)

@@ -16,7 +16,7 @@ import { plain, short } from "../model/plain.ts"
 import chips from "./array.module.css"
 import { elementOf, elementsOf } from "./array.ts"
 import { FileLine, FilesLine } from "./file.tsx"
-import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
+import { currencyOf, isExact, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
 
 const PluginCell = lazy(() => import("./plugin.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
@@ -175,10 +175,8 @@ const Plain = (props: ValueProps): ReactNode => {
       return <FilesLine value={value} />
     case "array":
       return <ArrayShown resource={resource} field={field} value={value} />
-    case "uuid":
-    case "json":
-      return <span dir="ltr" className="mono cut">{text}</span>
     default:
+      if (isExact(field)) return <span dir="ltr" className="mono cut">{text}</span>
       return <bdi dir="auto" className="cut">{text}</bdi>
   }
 }

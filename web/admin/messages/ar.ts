@@ -223,6 +223,9 @@ export const ar: AppMessages = {
     keepRow: "إبقاء الصف",
     allOf: (count) => `إظهار الكل: ${count}`,
     noRows: "لا شيء بعد.",
+    signOutTitle: "تسجيل الخروج وفقدان تغييراتك؟",
+    signOutText: "في هذا التبويب تغييرات لم تُحفظ. تسجيل الخروج يتجاهلها.",
+    locked: "لا يمكنك تغيير هذا السجل.",
     leaveTitle: "المغادرة دون حفظ؟",
     leaveText: "تبقى تغييراتك كمسودة في هذا التبويب. تجدها هنا عند عودتك.",
     leave: "مغادرة",
@@ -295,6 +298,8 @@ export const ar: AppMessages = {
     notDate: "اكتب تاريخًا بالصيغة YYYY-MM-DD.",
     notTime: "اكتب تاريخًا ووقتًا.",
     notUuid: "اكتب UUID.",
+    notLike: (example: string): string => `اكتبه مثل ${example}.`,
+    tooManyBytes: (most: string): string => `${most} بايت على الأكثر.`,
     notJson: "اكتب JSON صالحًا.",
     searchAt: (name) => `البحث: ${name}`,
     nothingFound: "لم يُعثر على شيء",
@@ -463,6 +468,18 @@ export const ar: AppMessages = {
     noneRunText: "تظهر المهمة هنا ما دام عامل ينفّذها، مع ما تخبر به.",
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
   },
+  paths: {
+    through: (before, label) => `${before} ← ${label}`,
+    fieldsOf: (label) => `حقول ${label}`,
+    number: "العدد",
+    back: "رجوع",
+    notSorted: "لا يمكن الترتيب حسب هذا الحقل من سجل مرتبط.",
+    readOnly: (label) => `هذه القيمة تتبع ${label}. غيّرها هناك.`
+  },
+  bulk: {
+    add: "إضافة حقل",
+    leaveOut: (label) => `استبعاد ${label}`
+  },
   columns: {
     sortAscending: "ترتيب تصاعدي",
     sortDescending: "ترتيب تنازلي",
@@ -487,7 +504,6 @@ export const ar: AppMessages = {
     changed: (fields, who) => `غيّر ${who ?? "شخص آخر"} هذا السجل: ${fields}.`,
     meanwhile: (fields, who) =>
       `غيّر ${who ?? "شخص آخر"} هذا السجل أثناء تحريرك له: ${fields}. يجمع الحفظ بين التغييرين.`,
-    removed: "حذف شخص آخر هذا السجل.",
     hide: "إخفاء"
   },
   place: {

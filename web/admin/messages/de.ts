@@ -226,6 +226,9 @@ export const de: AppMessages = {
     keepRow: "Zeile behalten",
     allOf: (count) => `Alle ${count} zeigen`,
     noRows: "Noch keine.",
+    signOutTitle: "Abmelden und Änderungen verlieren?",
+    signOutText: "In diesem Tab sind Änderungen, die nicht gespeichert sind. Beim Abmelden gehen sie verloren.",
+    locked: "Sie dürfen diesen Datensatz nicht ändern.",
     leaveTitle: "Verlassen, ohne zu speichern?",
     leaveText: "Ihre Änderungen bleiben als Entwurf in diesem Tab. Sie finden sie hier, wenn Sie zurückkommen.",
     leave: "Verlassen",
@@ -301,6 +304,8 @@ export const de: AppMessages = {
     notDate: "Geben Sie ein Datum als JJJJ-MM-TT ein.",
     notTime: "Geben Sie Datum und Uhrzeit ein.",
     notUuid: "Geben Sie eine UUID ein.",
+    notLike: (example: string): string => `Schreiben Sie es wie ${example}.`,
+    tooManyBytes: (most: string): string => `Höchstens ${most} Bytes.`,
     notJson: "Geben Sie gültiges JSON ein.",
     searchAt: (name) => `${name} suchen`,
     nothingFound: "Nichts gefunden",
@@ -477,6 +482,18 @@ export const de: AppMessages = {
     noneRunText: "Ein Job steht hier, solange ein Worker ihn hat, mit dem, was er von sich meldet.",
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Felder von ${label}`,
+    number: "Anzahl",
+    back: "Zurück",
+    notSorted: "Nach diesem Feld eines verbundenen Datensatzes lässt sich nicht sortieren.",
+    readOnly: (label) => `Das gehört zu ${label}. Ändern Sie es dort.`
+  },
+  bulk: {
+    add: "Feld hinzufügen",
+    leaveOut: (label) => `${label} weglassen`
+  },
   columns: {
     sortAscending: "Aufsteigend sortieren",
     sortDescending: "Absteigend sortieren",
@@ -503,7 +520,6 @@ export const de: AppMessages = {
       `${
         who ?? "Jemand"
       } hat diesen Datensatz geändert, während Sie ihn bearbeiten: ${fields}. Beim Speichern wird beides zusammengeführt.`,
-    removed: "Jemand hat diesen Datensatz gelöscht.",
     hide: "Ausblenden"
   },
   place: {

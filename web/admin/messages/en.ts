@@ -224,6 +224,9 @@ export const en = {
     keepRow: "Keep the row",
     allOf: (count: string): string => `Show all ${count}`,
     noRows: "None yet.",
+    signOutTitle: "Sign out and lose your changes?",
+    signOutText: "This tab holds changes that are not saved. Signing out discards them.",
+    locked: "You may not change this record.",
     leaveTitle: "Leave without saving?",
     leaveText: "Your changes are kept as a draft in this tab. You find them here when you come back.",
     leave: "Leave",
@@ -299,6 +302,8 @@ export const en = {
     notDate: "Write a date as YYYY-MM-DD.",
     notTime: "Write a date and a time.",
     notUuid: "Write a UUID.",
+    notLike: (example: string): string => `Write it like ${example}.`,
+    tooManyBytes: (most: string): string => `At most ${most} bytes.`,
     notJson: "Write valid JSON.",
     searchAt: (name: string): string => `Find ${name}`,
     nothingFound: "Nothing found",
@@ -470,6 +475,21 @@ export const en = {
     noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
     states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
   },
+  /** Fields of related records. */
+  paths: {
+    /** A label, and the next one on the way to a field. */
+    through: (before: string, label: string): string => `${before} → ${label}`,
+    fieldsOf: (label: string): string => `Fields of ${noun(label)}`,
+    number: "Number",
+    back: "Back",
+    notSorted: "Lists cannot be sorted by this field of a related record.",
+    readOnly: (label: string): string => `This belongs to ${noun(label)}. Change it there.`
+  },
+  /** Several fields in one change. */
+  bulk: {
+    add: "Add a field",
+    leaveOut: (label: string): string => `Leave out ${noun(label)}`
+  },
   columns: {
     sortAscending: "Sort ascending",
     sortDescending: "Sort descending",
@@ -497,7 +517,6 @@ export const en = {
     changed: (fields: string, who: string | null): string => `${who ?? "Somebody"} changed this record: ${fields}.`,
     meanwhile: (fields: string, who: string | null): string =>
       `${who ?? "Somebody"} changed this record while you edit it: ${fields}. Saving merges both.`,
-    removed: "Somebody deleted this record.",
     hide: "Hide"
   },
   place: {

@@ -226,6 +226,9 @@ export const es: AppMessages = {
     keepRow: "Dejar la fila",
     allOf: (count) => `Mostrar los ${count}`,
     noRows: "Todavía ninguno.",
+    signOutTitle: "¿Cerrar la sesión y perder sus cambios?",
+    signOutText: "Esta pestaña tiene cambios sin guardar. Al cerrar la sesión se descartan.",
+    locked: "No puede cambiar este registro.",
     leaveTitle: "¿Salir sin guardar?",
     leaveText: "Sus cambios quedan como borrador en esta pestaña. Los encontrará aquí al volver.",
     leave: "Salir",
@@ -299,6 +302,8 @@ export const es: AppMessages = {
     notDate: "Escriba una fecha AAAA-MM-DD.",
     notTime: "Escriba fecha y hora.",
     notUuid: "Escriba un UUID.",
+    notLike: (example: string): string => `Escríbalo como ${example}.`,
+    tooManyBytes: (most: string): string => `Como máximo ${most} bytes.`,
     notJson: "Escriba JSON válido.",
     searchAt: (name) => `Buscar ${name}`,
     nothingFound: "Sin resultados",
@@ -471,6 +476,18 @@ export const es: AppMessages = {
     noneRunText: "Una tarea aparece aquí mientras un worker la ejecuta, con lo que indica.",
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Campos de ${noun(label)}`,
+    number: "Número",
+    back: "Atrás",
+    notSorted: "No se puede ordenar por este campo de un registro relacionado.",
+    readOnly: (label) => `Esto pertenece a ${noun(label)}. Cámbielo allí.`
+  },
+  bulk: {
+    add: "Añadir un campo",
+    leaveOut: (label) => `No cambiar ${noun(label)}`
+  },
   columns: {
     sortAscending: "Orden ascendente",
     sortDescending: "Orden descendente",
@@ -497,7 +514,6 @@ export const es: AppMessages = {
       `${
         who ?? "Alguien"
       } ha cambiado este registro mientras usted lo edita: ${fields}. Al guardar se unen ambos cambios.`,
-    removed: "Alguien ha eliminado este registro.",
     hide: "Ocultar"
   },
   place: {

@@ -226,6 +226,9 @@ export const fr: AppMessages = {
     keepRow: "Garder la ligne",
     allOf: (count) => `Afficher les ${count}`,
     noRows: "Encore aucune.",
+    signOutTitle: "Se déconnecter et perdre vos modifications ?",
+    signOutText: "Cet onglet contient des modifications non enregistrées. La déconnexion les abandonne.",
+    locked: "Vous ne pouvez pas modifier cette fiche.",
     leaveTitle: "Quitter sans enregistrer ?",
     leaveText: "Vos modifications restent en brouillon dans cet onglet. Vous les retrouverez ici.",
     leave: "Quitter",
@@ -299,6 +302,8 @@ export const fr: AppMessages = {
     notDate: "Saisissez une date AAAA-MM-JJ.",
     notTime: "Saisissez une date et une heure.",
     notUuid: "Saisissez un UUID.",
+    notLike: (example: string): string => `Écrivez-le comme ${example}.`,
+    tooManyBytes: (most: string): string => `Au plus ${most} octets.`,
     notJson: "Saisissez du JSON valide.",
     searchAt: (name) => `Trouver : ${name}`,
     nothingFound: "Aucun résultat",
@@ -474,6 +479,18 @@ export const fr: AppMessages = {
     noneRunText: "Une tâche est affichée ici tant qu’un worker l’exécute, avec ce qu’elle indique.",
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Champs de ${noun(label)}`,
+    number: "Nombre",
+    back: "Retour",
+    notSorted: "Impossible de trier par ce champ d’un enregistrement lié.",
+    readOnly: (label) => `Cette valeur appartient à ${noun(label)}. Modifiez-la là.`
+  },
+  bulk: {
+    add: "Ajouter un champ",
+    leaveOut: (label) => `Ne pas modifier ${noun(label)}`
+  },
   columns: {
     sortAscending: "Tri croissant",
     sortDescending: "Tri décroissant",
@@ -498,7 +515,6 @@ export const fr: AppMessages = {
     changed: (fields, who) => `${who ?? "Quelqu’un"} a modifié cette fiche : ${fields}.`,
     meanwhile: (fields, who) =>
       `${who ?? "Quelqu’un"} a modifié cette fiche pendant votre saisie : ${fields}. L’enregistrement réunit les deux.`,
-    removed: "Quelqu’un a supprimé cette fiche.",
     hide: "Masquer"
   },
   place: {

@@ -5,6 +5,7 @@
 
 import type { ResourceTransfers } from "../../../core/domain/meta/permissions.ts"
 import { fieldsOfTitle, fillTitle } from "../../../core/domain/model/title.ts"
+import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaView } from "../../client/meta.ts"
 import type { Source } from "../../client/source.ts"
 import { isVisible, plain, short } from "./plain.ts"
@@ -101,7 +102,7 @@ export const aboutOf = ({ model }: Pick<Resource, "model">): string | null => {
 const plainView = (model: MetaModel): MetaView => ({
   name: model.name,
   label: { singular: words(model.name), plural: words(model.name) },
-  columns: model.fields.filter(({ kind }) => kind !== "json").map(({ name }) => name),
+  columns: model.fields.filter(({ kind }) => hasOrder(kind)).map(({ name }) => name),
   sort: "",
   filters: [],
   search: [],

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Upload } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
+import { canFind } from "../../../core/domain/value/traits.ts"
 import { holdsFiles } from "../field/kind.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -116,7 +117,7 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
     !holdsFiles(field) && (field.writable.create || field.writable.update || primaryKey.includes(field.name))
   )
   const finders = resource.model.fields.filter(({ filterable, kind, name }) =>
-    (filterable && kind !== "json") || (!whole && primaryKey.includes(name))
+    (filterable && canFind(kind)) || (!whole && primaryKey.includes(name))
   )
   const plan: Plan = { mapping, mode, errors, ...(mode === "create" || match === "" ? {} : { match }) }
   const send = async (verb: "check" | "start"): Promise<void> => {
