@@ -47,3 +47,29 @@ describe("the index of a way back to records of several tenants", () => {
     expect(said(["place_id"], { tenant: "tenant_id" })).toEqual([])
   })
 })
+
+it("the index of a list has the operators of the server", () => {
+  const lists = defineResource("lists", {
+    primaryKey: "id",
+    fields: { id: f.integer(), sizes: f.array(f.integer()).filterable() }
+  })
+  const compiled = Result.getOrThrow(compileModels(defineConfig({ resources: [lists] })))
+  const told = (operators: string) => {
+    const table = tableFacts("lists", [columnFacts("id", "int4"), columnFacts("sizes", "_int4")])
+    const index = {
+      name: "lists_sizes",
+      unique: false,
+      primary: false,
+      valid: true,
+      method: "gin",
+      columns: [{ name: "sizes", descending: false, operators }],
+      predicate: null,
+      definition: ""
+    }
+    const facts = { ...table, indexes: [index] }
+    return checkIndexes(compiled.models.get("lists")!, facts, compiled, { large: 10, trigrams: false })
+      .filter(({ field }) => field === "sizes").flatMap(({ sql }) => sql)
+  }
+  expect(told("array_ops")).toEqual([])
+  expect(told("gin__int_ops")).toEqual(["create index concurrently on lists using gin (sizes);"])
+})

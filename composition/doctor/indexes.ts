@@ -48,10 +48,11 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
     )
   )
 
-/** Whether an inverted index holds the elements of this column. */
+/** Whether an inverted index holds the elements of this column. Those of the extension `intarray` serve other operators. */
 const hasElements = (table: TableFacts, model: Model, column: string): boolean =>
   table.indexes.some((index) =>
-    index.method === "gin" && serves(index, model) && index.columns.some(({ name }) => name === column)
+    index.method === "gin" && serves(index, model) &&
+    index.columns.some(({ name, operators }) => name === column && operators === "array_ops")
   )
 
 /** The text of an index without what the database writes otherwise: types of constants, brackets, spaces. */

@@ -65,7 +65,19 @@ const leaves = [
   "{}"
 ]
 /** What a `json` column takes, and `jsonb` does not. */
-const odd = [`"\\u0000"`, `"\\ud800"`, `"\\udc00x"`, "1e999999", "1e-999999", `1${"0".repeat(1_200)}`, "1e400"]
+const odd = [
+  `"\\\\u0000"`,
+  `"C:\\\\Udata\\\\\\\\udcff"`,
+  `"\\\\\\u0000"`,
+  `"\\ud83d\\\\\\ude00"`,
+  `"\\u0000"`,
+  `"\\ud800"`,
+  `"\\udc00x"`,
+  "1e999999",
+  "1e-999999",
+  `1${"0".repeat(1_200)}`,
+  "1e400"
+]
 
 const keys = ["color", "size", "n", "on", "a-b", "level", "other"]
 

@@ -53,7 +53,9 @@ const listed = defineConfig({
         small: f.array(f.integer()).filterable(),
         big: f.array(f.integer().bits(64).optional()).optional().filterable(),
         states: f.array(f.enum(["a", "b"])).filterable().default(["a"]),
-        times: f.array(f.timestamp()).filterable()
+        times: f.array(f.timestamp()).filterable(),
+        meta: f.json({ paths: { "size.width": f.decimal().filterable().sortable() } }),
+        words: f.searchVector()
       }
     })
   ]
@@ -209,6 +211,13 @@ export const groups = async (client: Client<Shop>) => {
   void orders.aggregate({ measures: ["stddev(total)"] })
   // @ts-expect-error The order is by what the answer has.
   void orders.aggregate({ group_by: ["status"], order_by: "total" })
+}
+
+export const expressions = (client: Client<typeof listed>) => {
+  const things = client.resource("things")
+  void things.list({ order_by: ["meta.size.width desc", "rank(words, \"lamp\") desc"] })
+  // @ts-expect-error It has no paths.
+  void things.list({ order_by: "id.size" })
 }
 
 export const orders = (client: Client<Shop>) => {

@@ -210,11 +210,19 @@ export type FilterIn<C, Name extends ResourceName<C>> =
   | Filter<Name>
   | ((fields: ScopeOf<C, Name>) => Filter<Name>)
 
-/** A key of an order: a sortable field or a path to one of a record that is pointed at, with or without a direction. Without a configuration any text. */
+type Documents<Fields extends FieldMap> = {
+  [Name in FieldName<Fields>]: Fields[Name]["~field"] extends { readonly kind: "json" } ? Name : never
+}[FieldName<Fields>]
+
+/**
+ * A key of an order, with or without a direction: a sortable field, a path to one of a record that is pointed at, a path into JSON, or the rank of a search
+ * vector. Without a configuration any text.
+ */
 export type SortIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
   :
     | `${Marked<FieldsOf<C, Name>, "sortable">}${"" | " asc" | " desc"}`
-    | `${EdgesFrom<C, Name>["forth"]}.${string}`
+    | `${EdgesFrom<C, Name>["forth"] | Documents<FieldsOf<C, Name>>}.${string}`
+    | `rank(${string}`
 
 type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: infer Way extends RelationWay } ? Way
   : never

@@ -3,8 +3,10 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { app, type Loose, refusalLines, resource } from "../../../test/support/refusals.ts"
-import type { Config } from "../declare/config.ts"
+import { type Config, defineConfig } from "../declare/config.ts"
+import { f } from "../declare/field.ts"
 import { history } from "../declare/history.ts"
+import { defineResource } from "../declare/resource.ts"
 import { webhooks } from "../declare/webhooks.ts"
 import { compileModels } from "./compile.ts"
 
@@ -78,4 +80,29 @@ it("keeps a view of one's own for a resource that an extension adds", () => {
     )
     expect(labels.toSorted()).toEqual(["Hooks", "Webhook deliveries"])
   }
+})
+
+it("leaves search vectors out of versions, and rules of reading them", () => {
+  const config = defineConfig({
+    resources: [
+      defineResource("a", {
+        primaryKey: "id",
+        fields: {
+          id: f.integer(),
+          name: f.text(),
+          words: f.searchVector(),
+          meta: f.json({ paths: { color: f.text().filterable() } })
+        },
+        access: { fields: { words: { read: ["editor"] }, name: { read: ["editor"] } } }
+      })
+    ],
+    roles: { editor: ["a.read(id,words)"] },
+    extends: [history({ resources: ["a"] })]
+  })
+  const { models } = Result.getOrThrow(compileModels(config as Config))
+  const versions = models.get("a_history")!
+  expect(models.get("a")!.vectors).toHaveLength(1)
+  expect(versions.vectors).toBeUndefined()
+  expect(versions.byName.has("words")).toBe(false)
+  expect(versions.members!.map(({ name }) => name)).toEqual(["meta.color"])
 })

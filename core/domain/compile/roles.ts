@@ -8,13 +8,19 @@ import { type Capability, type CompiledRules, type Operation, operations, type R
 import { isTextList } from "../bag.ts"
 import { didYouMean, type Refusal, shown } from "../declare/refusal.ts"
 import { parseCapability } from "../declare/roles.ts"
-import { type Model, neverWritable } from "../model/model.ts"
+import { type Field, type Model, neverWritable } from "../model/model.ts"
 import type { Say } from "./check.ts"
 
 /** What `compileRoles` needs to know of a resource: parts of its model, and its rules. */
-export interface RoleTarget extends Pick<Model, "byName" | "owner" | "key" | "tenant" | "softDelete" | "version"> {
+export interface RoleTarget
+  extends Pick<Model, "byName" | "owner" | "key" | "tenant" | "softDelete" | "vectors" | "version">
+{
   readonly rules: CompiledRules
 }
+
+/** What lists of fields may name: declared fields, and search vectors. */
+const namesIn = ({ byName, vectors = [] }: RoleTarget): ReadonlyMap<string, Field> =>
+  vectors.length === 0 ? byName : new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)])
 
 const roleName = /^[a-z0-9_-]+$/
 
@@ -51,11 +57,11 @@ const fieldsRefusal = (
     return wrong(place, null, message, "Leave out the list of fields.")
   }
   for (const name of fields) {
-    if (!targets.some(([, target]) => target.byName.has(name))) {
-      const known = targets.flatMap(([, target]) => [...target.byName.keys()])
+    if (!targets.some(([, target]) => namesIn(target).has(name))) {
+      const known = targets.flatMap(([, target]) => [...namesIn(target).keys()])
       return wrong(place, name, `names an unknown field "${name}"`, didYouMean(name, known))
     }
-    const field = named?.byName.get(name)
+    const field = named === null ? undefined : namesIn(named).get(name)
     if (
       (operation === "create" || operation === "update") && named !== null && field !== undefined &&
       neverWritable(named, field, operation)

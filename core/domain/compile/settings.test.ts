@@ -115,9 +115,9 @@ const cases: readonly RefusalCase[] = [
     "a: view \"a\": nav.recent.sort is \"\", not an order. → Write an order such as \"created_at desc, id\"."
   ],
   [
-    "view with a filter through a relation",
+    "view with a filter through a relation that is none",
     app({ views: { a: { filters: [{ name: "A", filter: "b.name = x" }] } } }),
-    "a: view \"a\": The filter \"b.name = x\" of filters[0] does not check, at \"b.name\": No condition can go through relations here. → Ask for fields of the record itself."
+    "a: view \"a\": The filter \"b.name = x\" of filters[0] does not check, at \"b.name\": There is no field \"b.name\". → The relations here: none."
   ],
   [
     "view with filters that do not check",

@@ -44,15 +44,15 @@ const specOf = (declared: unknown): FieldSpec | null =>
     : null
 
 /**
- * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. The key is
- * filterable, because the versions of one record are found by it.
+ * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. So are search vectors: the
+ * words of a version are not kept. The key is filterable, because the versions of one record are found by it.
  */
 const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
   const kept: { [name: string]: unknown } = {}
   for (const [name, declared] of Object.entries(fields)) {
     const spec = specOf(declared)
     if (spec === null) kept[name] = declared
-    else if (!spec.sensitive) {
+    else if (!spec.sensitive && spec.kind !== "searchVector") {
       // A version may be older than the field.
       kept[name] = {
         _tag: "Field",

@@ -5,6 +5,7 @@ import { row, table } from "../../../test/generators/model.ts"
 import { property } from "../../../test/generators/property.ts"
 import type { Random } from "../../../test/generators/random.ts"
 import { filterField, filterScope } from "../../../test/support/filter.ts"
+import { withPaths } from "../../../test/support/members.ts"
 import { makeField, makeModel } from "../../../test/support/model.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import { readFilter } from "../filter/read.ts"
@@ -19,7 +20,9 @@ const model = makeModel({
     { name: "owner", kind: "text", optional: true },
     { name: "status", kind: "text" },
     { name: "due", kind: "timestamp", optional: true },
-    { name: "note", kind: "text", optional: true }
+    { name: "note", kind: "text", optional: true },
+    { name: "editors", kind: "list", of: { kind: "text", max: null }, optional: true },
+    { name: "days", kind: "list", of: { kind: "date" }, optional: true }
   ],
   tenant: "tenant_id",
   softDelete: "deleted_at"
@@ -143,6 +146,29 @@ describe("told", () => {
     const later = { ...stored, due: "2026-02-01T00:00:00.000000Z" }
     expect(told(later, { ...later, note: "x" }, embargo)).toEqual([])
     expect(told(later, null, embargo)).toEqual([])
+  })
+
+  it("asks a list of people for each of them, though their access is the same", () => {
+    const change = recordChange(model, {
+      sequence: "1",
+      transaction: "1",
+      at: "2026-01-31T12:00:00Z",
+      relation: "orders",
+      operation: "insert",
+      before: null,
+      after: { ...stored, editors: `["ann"]` },
+      actor: null
+    })!
+    for (const rows of [read("editors:caller.id"), read("in(editors, caller.id, caller.tenant)")]) {
+      const tell = tellingOf(change, now).told
+      const toldTo = (id: string) => tell({ access: { caller: { ...ann, id }, rows }, filter: always }).length
+      expect(["ann", "bob", "ann"].map(toldTo)).toEqual([1, 0, 1])
+    }
+  })
+
+  it("lets go of what left a list's present day as time went by", () => {
+    const past = { ...stored, days: `["2026-01-30"]` }
+    expect(kinds(past, { ...past, note: "x" }, follow("days:now()"))).toEqual(["left"])
   })
 
   it("looks with a filter only at rows that the caller sees", () => {
@@ -377,6 +403,24 @@ describe("checkWatched", () => {
       weightOf({ op: "null", field: path }),
       weightOf({ op: "pair", field: filterField("total"), is: "=", other: path })
     ]).toEqual([10, 12, 10, 10])
+  })
+
+  it("weighs what reads all of a list or a document", () => {
+    const inside = withPaths(
+      makeModel({
+        fields: [
+          { name: "id", kind: "integer" },
+          { name: "meta", kind: "json" },
+          { name: "tags", kind: "list", of: { kind: "text", max: null } }
+        ]
+      }),
+      [{ whole: "meta", name: "n", kind: "decimal" }]
+    )
+    const names = new Map([...inside.byName, ...inside.members!.map((member) => [member.name, member] as const)])
+    const weigh = (text: string) => weightOf(parsed(text, { names, searched: [], caller: false }))
+    expect(["meta.n = 1", "meta.n:*", "id < field(meta.n)", "in(meta.n, 1, 2)"].map(weigh)).toEqual([10, 10, 10, 10])
+    expect(["tags:a", "length(tags) > 1", `in(tags, ${Array.from({ length: 25 }, (_, i) => i).join(", ")})`].map(weigh))
+      .toEqual([10, 10, 12])
   })
 
   it("refuses what weighs too much", () => {

@@ -117,7 +117,7 @@ export const cellThrough = (
   related: Related
 ): Cell => {
   const [way, ...rest] = ways
-  if (way === undefined) return cellOf(field)
+  if (way === undefined) return cellIn(field, cellOf)
   const value = cellOf(way.relation.from)
   if (value === null) return null
   for (const record of related(way, value)) {

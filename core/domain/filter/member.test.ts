@@ -70,7 +70,11 @@ describe("a path into JSON", () => {
     ["raw.n > 0", { raw: `{"n": 1e999}` }, true],
     ["raw.n > 0", { raw: `{"n": 1e1000}` }, false],
     ["raw.n > 0", { raw: `{"n": 1, "a": "\\u0000"}` }, false],
-    ["raw.n > 0", { raw: `{"n": 1, "a": "\\ud83d\\ude00"}` }, true]
+    ["raw.n > 0", { raw: `{"n": 1, "a": "\\ud83d\\ude00"}` }, true],
+    // A backslash that is escaped begins no escape.
+    ["raw.n > 0", { raw: `{"n": 1, "a": "C:\\\\Udata\\\\u0000"}` }, true],
+    ["raw.n > 0", { raw: `{"n": 1, "a": "\\\\\\u0000"}` }, false],
+    ["raw.n > 0", { raw: `{"n": 1, "a": "\\ud83d\\\\\\ude00"}` }, false]
   ])("%s on %j is %s", (text, record, expected) => {
     expect(passes(text, record)).toBe(expected)
     expect(passes(`NOT ${text}`, record)).toBe(!expected)

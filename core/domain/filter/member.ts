@@ -20,9 +20,9 @@ class Written {
 const written = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
   typeof value === "number" ? new Written(context?.source ?? String(value)) : value
 
-/** Texts that PostgreSQL cannot read out of a column of the type `json`; pairs of surrogates are fine. */
+/** Texts that PostgreSQL cannot read out of a column of the type `json`; pairs of surrogates and escaped backslashes are fine. */
 const unreadable = (cell: string): boolean =>
-  /\\u(?:0000|d[89a-f])/i.test(cell.replace(/\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi, ""))
+  /\\u(?:0000|d[89a-f])/i.test(cell.replace(/\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi, ""))
 
 /** Keeps a document of many paths from being read for each of them. */
 let last: { readonly cell: string; readonly value: unknown } = { cell: "null", value: null }

@@ -1,6 +1,7 @@
 // Orders through relations as texts: which paths are keys, and how the others are refused.
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { withPaths } from "../../../test/support/members.ts"
 import { makeModel } from "../../../test/support/model.ts"
 import type { Model } from "../model/model.ts"
 import { type FilterErrorCode, type FilterScope, readOrder, type Step } from "./read.ts"
@@ -29,11 +30,17 @@ const all: readonly Model[] = [
       relation("lines", "lines", true, "id", "order_id")
     ]
   }),
-  makeModel({
-    name: "customers",
-    fields: [id, { name: "name", alias: "title" }, { name: "plain", sortable: false }, { name: "extra", kind: "json" }],
-    relations: [relation("orders", "orders", true, "id", "customer_id"), relation("region", "regions", false, "id")]
-  }),
+  withPaths(
+    makeModel({
+      name: "customers",
+      fields: [id, { name: "name", alias: "title" }, { name: "plain", sortable: false }, {
+        name: "extra",
+        kind: "json"
+      }],
+      relations: [relation("orders", "orders", true, "id", "customer_id"), relation("region", "regions", false, "id")]
+    }),
+    [{ whole: "extra", name: "size.width", kind: "decimal" }, { whole: "extra", name: "hue", sortable: false }]
+  ),
   makeModel({
     name: "lines",
     fields: [id, { name: "order_id", kind: "integer" }],
@@ -49,6 +56,7 @@ const scopeOf = (name: string): FilterScope => {
   if (known !== undefined) return known
   const names = new Map(model.byName)
   for (const field of model.fields) if (field.alias !== null) names.set(field.alias, field)
+  for (const member of model.members ?? []) names.set(member.name, member)
   const step = (asked: string): Step | null => {
     const found = model.relations.get(asked)
     if (found === undefined) return null
@@ -83,7 +91,9 @@ describe("orders through relations", () => {
     ["id desc,customer.region.name asc", ["id desc", "customer.region.name"], "orders"],
     ["parent.name, name", ["parent.name", "name"], "orders"],
     ["parent.id", ["parent.id"], "orders"],
-    ["order.customer.region.name", ["order.customer.region.name"], "lines"]
+    ["order.customer.region.name", ["order.customer.region.name"], "lines"],
+    ["customer.extra.size.width desc", ["customer.extra.size.width desc"], "orders"],
+    ["order.customer.extra.size.width", ["order.customer.extra.size.width"], "lines"]
   ])("%j", (text, keys, resource) => {
     expect(keysOf(text, resource)).toEqual(Result.succeed(keys))
   })
@@ -95,6 +105,9 @@ describe("orders through relations", () => {
     ["customer", "unknown-field", "customer", "It is a relation: name a field of it, such as customer.id."],
     ["customer.plain", "not-sortable", "customer.plain", "Fields that can be sorted: id, name"],
     ["customer.extra", "not-sortable", "customer.extra", ""],
+    ["customer.extra.hue", "not-sortable", "customer.extra.hue", ""],
+    ["customer.extra.size", "unknown-field", "customer.extra.size", ""],
+    ["customer.extra.size.width,customer.extra.size.width", "duplicate", "customer.extra.size.width", "once"],
     ["lines.id", "not-sortable", "lines.id", "An order goes through relations to one record each."],
     ["customer.orders.name", "not-sortable", "customer.orders.name", "to one record each"],
     ["parent.parent.parent.parent.id", "limit", "parent.parent.parent.parent.id", "nearer"],

@@ -9,11 +9,12 @@ import { quotedName, quotedText } from "./table.ts"
 /** Longest number of a column of the type `json`, in characters, that counts as one; its exponent has at most three digits. */
 export const longestNumber = 1_000
 
-/** Whether a `json` column can be read at all: `\u0000` and halves of characters have no text in the database. Pairs of them are fine. */
+/** Whether a `json` column can be read at all: `\u0000` and halves of characters have no text in the database. Pairs of them are fine, and so is
+ * what follows an escaped backslash. */
 const readable = (column: string): string =>
-  `regexp_replace(${column}::text, ${quotedText("\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}")}, '', 'gi') !~* ${
-    quotedText("\\\\u(0000|d[89a-f])")
-  }`
+  `regexp_replace(${column}::text, ${
+    quotedText("\\\\\\\\|\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}")
+  }, '', 'gi') !~* ${quotedText("\\\\u(0000|d[89a-f])")}`
 
 /** What a declared path finds in the JSON of a column, as a value of its kind. It never fails: where something else stands there is nothing. */
 const memberText = (kind: Field["kind"], { path, storage }: Member, column: string): string => {

@@ -63,7 +63,7 @@ const fixture = {
       { id: 5, name: "e", meta: null, raw: null },
       { id: 6, name: "f", meta: [1], raw: 7 }
     ],
-    lines: [{ id: 1, product_id: 1 }, { id: 2, product_id: 2 }]
+    lines: [{ id: 1, product_id: 1 }, { id: 2, product_id: 2 }, { id: 3, product_id: 5 }, { id: 4, product_id: 3 }]
   }
 }
 
@@ -94,23 +94,30 @@ onBoth("paths into JSON", () => fixture, (use) => {
 
   it("give pages in their order, each record once", async () => {
     for (
-      const [order, expected] of [
+      const [order, expected, resource] of [
         ["meta.size.width desc", [6, 5, 3, 2, 4, 1]],
         ["meta.size.width", [1, 4, 2, 3, 5, 6]],
         ["meta.level, id desc", [1, 4, 2, 3, 6, 5]],
         ["meta.color desc, id", [3, 5, 6, 1, 4, 2]],
-        ["raw.n", [4, 1, 2, 3, 5, 6]]
+        ["raw.n", [4, 1, 2, 3, 5, 6]],
+        ["product.meta.size.width desc", [4, 3, 2, 1], "lines"],
+        ["product.meta.level", [1, 2, 4, 3], "lines"],
+        ["product.raw.n desc", [4, 3, 2, 1], "lines"]
       ] as const
     ) {
       const walked: unknown[] = []
       let token = ""
       do {
-        const page = await ask({
-          order_by: order,
-          page_size: 2,
-          fields: "id",
-          ...token === "" ? {} : { page_token: token }
-        })
+        const page = await ask(
+          {
+            order_by: order,
+            page_size: 2,
+            fields: "id",
+            ...token === "" ? {} : { page_token: token }
+          },
+          admin,
+          resource
+        )
         expect(page.status, page.text).toBe(200)
         walked.push(...pluck(page, "id"))
         token = page.json["next_page_token"] as string
@@ -142,7 +149,11 @@ onBoth("paths into JSON", () => fixture, (use) => {
       { group: { "meta.level": "low" }, measures: { count: 1, "sum(meta.size.width)": "10.50" } }
     ])
     const related = await use().get(admin, at("lines:facets", { field: "product.meta.color" }))
-    expect(related.json["facets"]).toEqual([{ value: "Red", count: 1 }, { value: "red", count: 1 }])
+    expect(related.json["facets"]).toEqual([
+      { value: null, count: 2 },
+      { value: "Red", count: 1 },
+      { value: "red", count: 1 }
+    ])
   })
 
   it("of a hidden field are unknown everywhere, byte for byte", async () => {
@@ -155,6 +166,7 @@ onBoth("paths into JSON", () => fixture, (use) => {
       (path) => ["products:aggregate", { group_by: path }],
       (path) => ["products:aggregate", { measures: `sum(${path})` }],
       (path) => ["lines", { filter: `product.${path} = red` }],
+      (path) => ["lines", { order_by: `product.${path}` }],
       (path) => ["lines:facets", { field: `product.${path}` }]
     ]
     for (const form of forms) {

@@ -34,7 +34,15 @@ const titles = [
 ]
 
 const fixture = {
-  config: defineConfig({ resources: [articles, notes], roles: defineRoles({ admin: ["*"], clerk: ["*.read"] }) }),
+  config: defineConfig({
+    resources: [articles, notes],
+    roles: defineRoles({
+      admin: ["*"],
+      clerk: ["*.read"],
+      listed: ["articles.read(id,words)"],
+      plain: ["articles.read(id)"]
+    })
+  }),
   schema: `create table articles (id integer primary key, title text not null,
       words tsvector generated always as (to_tsvector('english', title)) stored,
       plain_words tsvector generated always as (to_tsvector('simple', title)) stored);
@@ -120,6 +128,14 @@ on("postgres", "search vectors", () => fixture, (use) => {
     expect((await modelOf(clerk)).searchVectors).toEqual(["words"])
     expect((await modelOf(admin)).searchVectors).toEqual(["words", "plain"])
     expect((await use().call(clerk, "GET", "/api/openapi.json")).text).not.toContain("plain")
+  })
+
+  it("stand in the lists of fields that roles may read, and are unknown where a list leaves them out", async () => {
+    const of = (role: string): TestCaller => ({ id: role, roles: [role], tenant: "1" })
+    const [listed, plain] = [of("listed"), of("plain")]
+    expect(await ids({ filter: "search(words, lamp)" }, listed)).toEqual([1, 2, 3])
+    expectRefusal(await ask({ filter: "search(words, lamp)" }, plain), "invalid-filter")
+    expectRefusal(await ask({ order_by: "rank(words, lamp)" }, plain), "invalid-order-by")
   })
 
   it("take texts of a bounded length, and names without quotes", async () => {
