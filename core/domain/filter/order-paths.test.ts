@@ -1,7 +1,7 @@
 // Orders through relations as texts: which paths are keys, and how the others are refused.
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { makeModel } from "../../../test/support/model.ts"
+import { makeField, makeModel } from "../../../test/support/model.ts"
 import type { Model } from "../model/model.ts"
 import { type FilterErrorCode, type FilterScope, readOrder, type Step } from "./read.ts"
 import { always, ownKeys, pathOf } from "./tree.ts"
@@ -14,6 +14,7 @@ const relation = (name: string, target: string, many: boolean, from: string, to 
   to
 })
 const id = { name: "id", kind: "integer" } as const
+const extra = makeField({ name: "extra", kind: "json" })
 const all: readonly Model[] = [
   makeModel({
     name: "orders",
@@ -48,6 +49,12 @@ const scopeOf = (name: string): FilterScope => {
   const known = scopes.get(name)
   if (known !== undefined) return known
   const names = new Map(model.byName)
+  if (name === "customers") {
+    for (const path of [["color"], ["size", "width"]]) {
+      const member = makeField({ name: ["extra", ...path].join("."), sortable: path.length > 1 })
+      names.set(member.name, { ...member, member: { of: extra, path, storage: "jsonb" } })
+    }
+  }
   for (const field of model.fields) if (field.alias !== null) names.set(field.alias, field)
   const step = (asked: string): Step | null => {
     const found = model.relations.get(asked)
@@ -83,6 +90,8 @@ describe("orders through relations", () => {
     ["id desc,customer.region.name asc", ["id desc", "customer.region.name"], "orders"],
     ["parent.name, name", ["parent.name", "name"], "orders"],
     ["parent.id", ["parent.id"], "orders"],
+    ["customer.extra.size.width desc,id", ["customer.extra.size.width desc", "id"], "orders"],
+    ["order.customer.extra.size.width", ["order.customer.extra.size.width"], "lines"],
     ["order.customer.region.name", ["order.customer.region.name"], "lines"]
   ])("%j", (text, keys, resource) => {
     expect(keysOf(text, resource)).toEqual(Result.succeed(keys))
@@ -95,6 +104,8 @@ describe("orders through relations", () => {
     ["customer", "unknown-field", "customer", "It is a relation: name a field of it, such as customer.id."],
     ["customer.plain", "not-sortable", "customer.plain", "Fields that can be sorted: id, name"],
     ["customer.extra", "not-sortable", "customer.extra", ""],
+    ["customer.extra.color", "not-sortable", "customer.extra.color", "Fields that can be sorted: id, name"],
+    ["customer.extra.nope", "unknown-field", "customer.extra.nope", ""],
     ["lines.id", "not-sortable", "lines.id", "An order goes through relations to one record each."],
     ["customer.orders.name", "not-sortable", "customer.orders.name", "to one record each"],
     ["parent.parent.parent.parent.id", "limit", "parent.parent.parent.parent.id", "nearer"],

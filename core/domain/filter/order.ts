@@ -12,7 +12,7 @@ import type { Token } from "./lex.ts"
 import { decode, scan } from "./lex.ts"
 import { textProblem } from "./parse.ts"
 import type { Word } from "./parse.ts"
-import { follow, hintFor, isWhole } from "./path.ts"
+import { follow, hintFor, isWhole, relationSteps } from "./path.ts"
 import type { Traveller } from "./path.ts"
 import type { FilterError, FilterErrorCode, FilterScope } from "./scope.ts"
 import { Findings, nameHint, namesOf, quote, refusal } from "./scope.ts"
@@ -122,9 +122,11 @@ const missing = (findings: Findings, name: Word, hint: string): null =>
 /** The field at the end of a path, or null after reporting. */
 const pathTarget = (name: Word, scope: FilterScope, findings: Findings): Target | null => {
   const from = { scope, findings, depth: 0 }
-  const parts = name.text.split(".")
-  if (!isWhole(from, name, parts)) return null
-  const last = parts.pop()!
+  const words = name.text.split(".")
+  if (!isWhole(from, name, words)) return null
+  const steps = relationSteps(scope, words)
+  const parts = words.slice(0, steps)
+  const last = words.slice(steps).join(".")
   const end = follow(from, name, parts, (hint) => missing(findings, name, hint), asOrder)
   if (end === null) return null
   const many = end.ways.find(({ relation }) => relation.many)
