@@ -317,11 +317,13 @@ export const walkStatement = (
   const walked: string[] = []
   const named = walks.map((walk, i) => {
     const before = walked.map((name) => ` - (select count(*) from ${name})`).join("")
-    walked.push(`w${i}`)
+    // Names of a `with` hide tables of the same name. No table is called like these.
+    const name = `"walk ${i}"`
+    walked.push(name)
     // The inner limit tells the planner to expect few rows; the outer one reads none where the page is full.
     return i === 0
-      ? `w0 as materialized (${walk})`
-      : `w${i} as materialized (select * from (${walk}) x limit (select greatest(${wanted.limit}${before}, 0)))`
+      ? `${name} as materialized (${walk})`
+      : `${name} as materialized (select * from (${walk}) x limit (select greatest(${wanted.limit}${before}, 0)))`
   })
   return finish(`with ${named.join(", ")} `, `(${walked.map((name) => `select * from ${name}`).join(" union all ")})`)
 }
