@@ -170,4 +170,17 @@ describe("reads in combination", () => {
       { id: 1, expand: { nodes: [{ id: 2, expand: { nodes: [{ id: 3 }] } }, { id: 4 }] } }
     ])
   })
+
+  it.each([
+    ["big_view", { order_by: "n" }],
+    ["big_of", { order_by: "n" }],
+    ["big_view", { order_by: "at.n" }],
+    ["big_of", { order_by: "at.n" }]
+  ])("suggest no index on what takes none: %s %j", async (resource, query) => {
+    const refused = await get(resource, query)
+    expect([refused.status, refused.json["type"]]).toEqual([400, "urn:service:problem:expensive-query"])
+    expect(refused.json["suggestion"]).toBeUndefined()
+    expect(refused.text).not.toContain("create index")
+    expect(refused.text).toContain("raise options.scanGuard.seqScanRows")
+  })
 })
