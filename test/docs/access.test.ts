@@ -10,8 +10,11 @@ import { makeAccessResolver, resolveAccess } from "../../core/domain/access/reso
 import { operations, type Where } from "../../core/domain/access/rules.ts"
 import { type Compiled, compileModels } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
+import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import { readFilter } from "../../core/domain/filter/read.ts"
+import { relatedOf, type Way } from "../../core/domain/filter/tree.ts"
 import { createExample } from "../../core/domain/meta/openapi-schema.ts"
+import type { Field } from "../../core/domain/model/model.ts"
 import { readCreate } from "../../core/domain/write/body.ts"
 import { makeField } from "../support/model.ts"
 import { examplesOf } from "./blocks.ts"
@@ -30,7 +33,7 @@ beforeAll(async () => {
   const entry = join(folder, "entry.ts")
   writeFileSync(
     entry,
-    `export { f } from ${at("core/domain/declare/field.ts")}
+    `export { f, relation } from ${at("core/domain/declare/field.ts")}
 export { defineResource } from ${at("core/domain/declare/resource.ts")}
 export { defineConfig } from ${at("core/domain/declare/config.ts")}
 export { defineRoles } from ${at("core/domain/declare/roles.ts")}
@@ -66,9 +69,10 @@ const table = (after: string): string[][] => {
 
 describe("the guide to access", () => {
   it("has examples that compile", () => {
-    expect(blocks).toHaveLength(3)
+    expect(blocks).toHaveLength(4)
     expect([...compiled(0).models.keys()]).toEqual(["orders", "customers"])
     expect([...compiled(1).models.keys()]).toEqual(["tickets"])
+    expect([...compiled(3).models.keys()]).toEqual(["projects", "members", "tasks"])
   })
 
   it("says of the roles what is decided", () => {
@@ -131,6 +135,30 @@ describe("the guide to access", () => {
         }
       }
     }
+  })
+
+  it("shows members what they are members of", () => {
+    const { defaults, models, rules } = compiled(3)
+    const caller = { id: "ann", roles: [], tenant: "1" }
+    const { resolve } = makeAccessResolver(models, rules, defaults)
+    const [of] = relatedOf(resolve(caller, "projects")!.rows)
+    const members = of!.way.model
+    const cell = (values: { readonly [column: string]: string }) => (field: Field) => values[field.column] ?? null
+    const stored = [["1", "ann", "1"], ["2", "bob", "1"], ["2", "ann", "2"]] as const
+    const related = (way: Way, value: string) =>
+      way.model !== members ?
+        [] :
+        stored.flatMap(([project_id, user_id, tenant_id]) =>
+          project_id === value ? [cell({ project_id, user_id, tenant_id, level: "reader" })] : []
+        )
+    const sees = (id: string) =>
+      evaluate(
+        resolve(caller, "projects")!.rows,
+        cell({ id, owner_id: "olga", tenant_id: "1" }),
+        { caller, now: 0n, params: [] },
+        related
+      )
+    expect(["1", "2", "3"].map(sees)).toEqual([true, false, false])
   })
 
   it("has filters that check", () => {

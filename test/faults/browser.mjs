@@ -134,5 +134,26 @@ export const faults = [
     old: "`'${text.replaceAll(\"'\", \"'\\\\''\")}'`",
     new: "`'${text}'`",
     tests: ["web/admin/list/copied.test.ts"]
+  },
+  {
+    rule: "what somebody types for a number of related records is a value and no part of the filter",
+    file: "web/admin/model/conditions.ts",
+    old: "/^\\d+$/.test(value) ? value : JSON.stringify(value)",
+    new: "value",
+    tests: ["web/admin/model/conditions.test.ts"]
+  },
+  {
+    rule: "a saved view names no hidden field of a related record",
+    file: "core/domain/saved-view/saved-view.ts",
+    old: "return at?.restricted.byName.has(field) === true",
+    new: "return at !== null && field !== \"\"",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
+    rule: "a list shows no column of several records",
+    file: "web/admin/model/paths.ts",
+    old: "path === undefined || path.many ||",
+    new: "path === undefined ||",
+    tests: ["web/admin/list/state.test.ts"]
   }
 ]

@@ -24,7 +24,7 @@ import { readReplay } from "../../domain/event/replay.ts"
 import { isWaits, mostWaits } from "../../domain/event/retry.ts"
 import { readSecret } from "../../domain/event/signature.ts"
 import { mostPerMinute, type Subscription } from "../../domain/event/subscription.ts"
-import { evaluate } from "../../domain/filter/evaluate.ts"
+import { evaluateKnown } from "../../domain/filter/evaluate.ts"
 import { readFilter } from "../../domain/filter/read.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { always, both } from "../../domain/filter/tree.ts"
@@ -394,7 +394,8 @@ const updatable = Effect.fnUntraced(function*(
   const cell = (field: Model["columns"][number]) => row[field.index] ?? null
   const decision = access.decisions.update
   const settled = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
-  const passes = settled.of === "allow" || (settled.of === "filter" && evaluate(settled.tree, cell, bindings))
+  const passes = settled.of === "allow" ||
+    (settled.of === "filter" && evaluateKnown(settled.tree, cell, bindings) === true)
   if (!passes) return yield* Effect.fail(accessDenied())
   const of = model.byName.get("subscription_id")
   return { id: key[0]!, subscription: (of === undefined ? null : cell(of)) ?? key[0]! }

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
 import type { FilterTree, Way as RelationWay } from "../../domain/filter/tree.ts"
-import { always, conditionsOf, pathOf, relatedOf } from "../../domain/filter/tree.ts"
+import { always, conditionsOf, goesThrough, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isExpensive, isExpensiveRelated, isHasty } from "../../domain/read/guard.ts"
@@ -129,8 +129,8 @@ export const guardPlan = (
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
   const path = "shape" in plan ? pathOf(plan.shape.order) : null
-  const related = path !== null || relatedOf("shape" in plan ? plan.shape.where : plan.where).length > 0 ||
-    ("of" in plan && pathsOf(plan).length > 0)
+  // What the caller asks for counts. A rule through relations is the operator's choice: it is judged as any other rule.
+  const related = path !== null || goesThrough(filter) || ("of" in plan && pathsOf(plan).length > 0)
   const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
   const most = guard[bound]
   // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through

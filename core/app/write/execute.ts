@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
 import type { WriteHook } from "../../domain/declare/config.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
-import { both } from "../../domain/filter/tree.ts"
+import { both, goesThrough } from "../../domain/filter/tree.ts"
 import { accessDenied, Problem } from "../../domain/problem.ts"
 import { wireRecord } from "../../domain/read/record.ts"
 import type { Row } from "../../domain/value/kind.ts"
@@ -21,9 +21,11 @@ import { keepVersion } from "./history.ts"
 import { cells, ownKey } from "./intent.ts"
 import type { CreateWrite, ExistingWrite, Write } from "./intent.ts"
 import {
+  askedAfter,
   createdPasses,
   decisionTree,
   deniedFirst,
+  isAskedAfter,
   isRefusedValue,
   lockRow,
   plan,
@@ -58,17 +60,25 @@ export const createMany = (
 ): Step<readonly Written[]> => {
   const { access, values } = writes[0]!
   const { model } = access
+  // One row may be why another passes, or does not: each is judged before the next is written.
+  if (writes.length > 1 && isAskedAfter(access, "create")) {
+    return Effect.map(Effect.forEach(writes, (write) => createMany(core, tx, [write], bindings)), (all) => all.flat())
+  }
   const must = decisionTree(access.decisions.create)
   const fields = [...values.keys()]
-  const insert = tx.insert({
-    model,
-    fields,
-    rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
-    columns: model.columns,
-    checks: [access.rows, must],
+  const insert = askedAfter(
+    tx,
     must,
-    bindings
-  })
+    tx.insert({
+      model,
+      fields,
+      rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
+      columns: model.columns,
+      checks: [access.rows, must],
+      must,
+      bindings
+    })
+  )
   const links = before(
     claimUploads(core, tx, writes.flatMap((write) => write.files)),
     checkLinks(core, tx, access, writes.map((write) => write.values), bindings)
@@ -78,7 +88,7 @@ export const createMany = (
     links === null ? insert : Effect.andThen(links, insert),
     (error) =>
       error instanceof RecordsError && isRefusedValue(error)
-        ? refusedCreate(access, values, error, bindings)
+        ? refusedCreate(tx, access, values, error, bindings)
         : Effect.fail(error)
   )
   return Effect.flatMap(inserted, (rows): Step<readonly Written[]> => {
@@ -103,8 +113,14 @@ const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, b
   const key = ownKey(model, row)
   return whenKnown(createdPasses(tx, access, key, row, bindings), (passes) => {
     if (!passes) return Effect.fail(accessDenied())
-    const visible = decisions.read.of !== "deny" && row[model.columns.length] === "true"
-    return done(core, tx, { op: "create", access, row, before: null, key, changed: true, visible }, row)
+    const answered = row[model.columns.length] === "true"
+    const seen = goesThrough(access.rows)
+      ? tx.passes({ model, key, tree: access.rows, bindings })
+      : answered
+    return whenKnown(seen, (sees) => {
+      const visible = decisions.read.of !== "deny" && sees
+      return done(core, tx, { op: "create", access, row, before: null, key, changed: true, visible }, row)
+    })
   })
 }
 
@@ -123,17 +139,19 @@ export const apply = (
   const checks = [access.rows, decisionTree(settled)] as const
   const must = both(...checks)
   const change = { model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings }
-  const updated = tx.update(note === undefined ? change : { ...change, note })
+  const updated = askedAfter(tx, must, tx.update(note === undefined ? change : { ...change, note }))
   const links = checkLinks(core, tx, access, [set], bindings)
   return Effect.flatMap(
     Effect.catch(
       links === null ? updated : Effect.andThen(links, updated),
-      deniedFirst(must, merged(cells(stored), set), bindings)
+      deniedFirst(tx, must, merged(cells(stored), set), bindings)
     ),
-    (row) =>
-      row[columns.length] === "true" && row[columns.length + 1] === "true"
-        ? Effect.succeed(row)
-        : Effect.fail(accessDenied())
+    (row) => {
+      const passes = goesThrough(must)
+        ? tx.passes({ model: access.model, key, tree: must, bindings })
+        : row[columns.length] === "true" && row[columns.length + 1] === "true"
+      return whenKnown(passes, (passed) => passed ? Effect.succeed(row) : Effect.fail(accessDenied()))
+    }
   )
 }
 
@@ -198,6 +216,8 @@ interface Alike {
 
 const isAlike = ({ sets, settled, write }: Alike, other: ExistingWrite, set: Values, itsSettled: Settled): boolean => {
   const first = sets[0]!
+  // Each row is judged when it is written, and the next only then.
+  if (isAskedAfter(write.access, write.op)) return false
   if (write.op !== other.op || write.access !== other.access || first.size !== set.size) return false
   if (decisionTree(settled) !== decisionTree(itsSettled)) return false
   for (const field of first.keys()) if (!set.has(field)) return false

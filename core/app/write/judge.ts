@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access, Decision } from "../../domain/access/access.ts"
 import { refusedFields } from "../../domain/access/resolve.ts"
-import { evaluate, evaluateKnown } from "../../domain/filter/evaluate.ts"
+import { evaluateKnown } from "../../domain/filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
-import { always } from "../../domain/filter/tree.ts"
+import { always, goesThrough } from "../../domain/filter/tree.ts"
 import type { Field, WireRecord } from "../../domain/model/model.ts"
 import { accessDenied, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -38,7 +38,8 @@ import type { RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
 import { claimUploads } from "./attach.ts"
 import { cells, checkFieldRules, ownKey, ruleOf } from "./intent.ts"
-import type { ExistingWrite, UpdateWrite } from "./intent.ts"
+import type { ExistingWrite, UpdateWrite, Write } from "./intent.ts"
+import { answered } from "./related.ts"
 
 export type Step<A> = Effect.Effect<A, Problem | RecordsError>
 /** What the body of a generator function returns that is a `Step`. */
@@ -60,7 +61,8 @@ export const whenKnown = <A, B>(known: A | Step<A>, next: (value: A) => Step<B>)
 
 /**
  * Whether the row as it stands passes a settled decision. `checked` is the database's answer for the decision's own filter, given with the
- * row. A filter that a record-level rule answered is asked now.
+ * row. A filter that a record-level rule answered is asked now; so is one through relations, because a statement does not see what it writes itself, and
+ * one that waited for a lock does not see what was written to other tables meanwhile.
  */
 const rowPasses = (
   tx: RecordsTransaction,
@@ -72,7 +74,7 @@ const rowPasses = (
 ): boolean | Step<boolean> =>
   settled.of !== "filter"
     ? settled.of === "allow"
-    : checked !== undefined
+    : checked !== undefined && !goesThrough(settled.tree)
     ? checked === "true"
     : tx.passes({ model: access.model, key, tree: settled.tree, bindings })
 
@@ -103,17 +105,31 @@ export const isRefusedValue = (error: unknown): boolean =>
  * stands.
  */
 export const deniedFirst =
-  (tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
-  (error: RecordsError): Step<never> => {
-    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false
-    return Effect.fail(denied ? accessDenied() : error)
-  }
+  (tx: RecordsTransaction, tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
+  (error: RecordsError): Step<never> =>
+    isRefusedValue(error)
+      ? Effect.flatMap(answered(tx, tree, cellOf, bindings), (known) =>
+        Effect.fail(evaluateKnown(known, cellOf, bindings) === false ? accessDenied() : error))
+      : Effect.fail(error)
+
+/** A write after whose refusal the transaction is asked for more. */
+export const askedAfter = <A>(
+  tx: RecordsTransaction,
+  tree: FilterTree,
+  write: Effect.Effect<A, RecordsError>
+): Effect.Effect<A, RecordsError> => goesThrough(tree) ? tx.savepoint(write) : write
 
 /**
  * The answer to a create whose values the database refuses. A rule over the record is asked first, as far as the record is known without
  * the database.
  */
-export const refusedCreate = (access: Access, values: Values, error: RecordsError, bindings: Bindings): Step<never> => {
+export const refusedCreate = (
+  tx: RecordsTransaction,
+  access: Access,
+  values: Values,
+  error: RecordsError,
+  bindings: Bindings
+): Step<never> => {
   let known = true
   const record: { [name: string]: Json } = {}
   const cellOf = (field: Field): Cell | undefined => {
@@ -138,7 +154,7 @@ export const refusedCreate = (access: Access, values: Values, error: RecordsErro
   if (!known) return Effect.fail(error)
   return settled.of === "deny"
     ? Effect.fail(accessDenied())
-    : deniedFirst(decisionTree(settled), cellOf, bindings)(error)
+    : deniedFirst(tx, decisionTree(settled), cellOf, bindings)(error)
 }
 
 /**
@@ -155,8 +171,27 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
       checks: [decisionTree(access.decisions[ruleOf(op)])],
       bindings
     }),
-    (row) => row === null ? Effect.fail(notFound()) : Effect.succeed(row)
+    (row) => row === null ? Effect.fail(notFound()) : stillSeen(tx, access, key, row, bindings)
   )
+
+/** The locked row. Where related records say whether it is the caller's, they are asked again: the lock may have been waited for. */
+const stillSeen = (
+  tx: RecordsTransaction,
+  { model, rows }: Access,
+  key: readonly string[],
+  row: Row,
+  bindings: Bindings
+): Step<Row> =>
+  !goesThrough(rows)
+    ? Effect.succeed(row)
+    : Effect.flatMap(
+      tx.passes({ model, key, tree: rows, bindings }),
+      (passes) => passes ? Effect.succeed(row) : Effect.fail(notFound())
+    )
+
+/** Whether only the database, and only after the write, can say whether a caller may write: what a write is judged by goes through relations. */
+export const isAskedAfter = ({ decisions, rows }: Access, op: Write["op"]): boolean =>
+  goesThrough(rows) || goesThrough(decisionTree(decisions[op === "create" ? op : ruleOf(op)]))
 
 /**
  * Judges a write by its locked row, in this order: the rule (403), the body for this record (400, `check`), the precondition (428, 412).
@@ -215,7 +250,7 @@ const changedSince = (
 ): readonly string[] | null => {
   const held = core.versions.recent(access, ownKey(access.model, row)).find((old) =>
     tagListed(precondition, etagOf(access.restricted, old, core.seal), false) &&
-    evaluate(access.rows, cells(old), bindings)
+    evaluateKnown(access.rows, cells(old), bindings) === true
   )
   if (held === undefined) return null
   return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)

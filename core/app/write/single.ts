@@ -32,6 +32,7 @@ import type { Written } from "./execute.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { prepareUndelete, ruleOf } from "./intent.ts"
 import type { Write } from "./intent.ts"
+import { isAskedAfter } from "./judge.ts"
 import { committed, inTransaction, scheduleTaken, traceOf, writtenRecord } from "./transaction.ts"
 import type { Trace } from "./transaction.ts"
 
@@ -316,13 +317,13 @@ export const presentWrite = (
 
 /**
  * Whether a write needs no transaction: it is one statement, and no hook and no kept version would have to be undone with it. A rule over a
- * created record is judged when the record exists.
+ * created record is judged when the record exists, and so is one through relations after every write.
  */
 export const standsAlone = (core: Core, write: Write): boolean => {
   const { access, op } = write
   return core.options.writeHooks.length === 0 && access.model.history === null &&
     core.checks?.has(access.model.name) !== true &&
-    !(op === "create" && access.decisions.create.of === "record") && !touchesFiles(write)
+    !(op === "create" && access.decisions.create.of === "record") && !isAskedAfter(access, op) && !touchesFiles(write)
 }
 
 /** Whether a write takes uploads or lets files go: what follows from that must come before its commit. */

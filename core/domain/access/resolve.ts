@@ -113,6 +113,15 @@ type Thrown = (error: unknown) => void
 /** Told which rule threw: its resource and its place in `access`, such as `update` or `fields.total.read`. Never a value. */
 export type RuleFailed = (resource: string, place: string, error: unknown) => void
 
+/** Thrown where a rule function answers a filter that does not check, which denies: an unknown name, or a relation where none may be followed. */
+class RefusedFilter extends Error {
+  override readonly name = "RefusedFilter"
+
+  constructor() {
+    super("The rule answered a filter that does not check.")
+  }
+}
+
 /** Turns what a rule function answered into a decision. */
 const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
   if (answer === true) return allow
@@ -125,7 +134,8 @@ const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
   // A member of a record may only look like a filter. Then whoever wrote the record would write the rule.
   if (!isWhere(answer)) return deny
   const tree = checkedText(answer.text, check)
-  return tree === null ? deny : filterDecision(tree)
+  if (tree === null) throw new RefusedFilter()
+  return filterDecision(tree)
 }
 
 /** Filter texts that were checked before. Equal texts give the same tree, so that adapters recognise plans of the same shape. */
@@ -229,12 +239,14 @@ const decideFunction = (
   thrown: Thrown
 ): Decision => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, operation !== "read", rules.check, thrown)
+  const { check, related } = rules
+  const asked = operation === "read" ? related?.read : related?.write
+  const { touched, answer } = ask(run, caller, operation !== "read", asked ?? check, thrown)
   if (!touched) return answer
   if (operation === "read") return deny
   return perCaller(recordDecisions, rule, caller, () => ({
     of: "record",
-    decide: (record) => askWith(run, caller, record, rules.check, thrown)
+    decide: (record) => askWith(run, caller, record, check, thrown)
   }))
 }
 

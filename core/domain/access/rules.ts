@@ -50,6 +50,8 @@ export interface CompiledFieldRules {
   readonly write: CompiledRule | null
 }
 
+export type CheckText = (text: string) => FilterTree | null
+
 /** Compiled rules of a resource; null: no explicit rule. */
 export interface CompiledRules {
   readonly read: CompiledRule | null
@@ -59,8 +61,10 @@ export interface CompiledRules {
   /** Of a materialized view: a yes, a no or roles. Absent: nobody. */
   readonly refresh?: CompiledRule | null
   readonly fields: ReadonlyMap<string, CompiledFieldRules>
-  /** Checks a filter text that a rule function answered, against the full model. Null when it does not check, which denies. */
-  readonly check: (text: string) => FilterTree | null
+  /** Checks a filter text that a rule function answered for a record in hand, against the full model. Null when it does not check, which denies. */
+  readonly check: CheckText
+  /** The same for filters that the database judges, which may go through relations. Absent: none does. */
+  readonly related?: { readonly read: CheckText; readonly write: CheckText }
 }
 
 /** The compiled rules of every resource, by its name. A resource that is not in here exists for nobody. */

@@ -82,7 +82,9 @@ const list = (values: readonly WhereValue[]): string => {
 }
 
 const name = (field: string): string => {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(field)) throw new TypeError(`${JSON.stringify(field)} is not a field name`)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/.test(field)) {
+    throw new TypeError(`${JSON.stringify(field)} is not a field name`)
+  }
   return field
 }
 
@@ -141,6 +143,13 @@ export const where = Object.assign(template, {
   gt: (field: string, value: WhereValue): Where => make(`${name(field)} > ${literal(value)}`),
   ge: (field: string, value: WhereValue): Where => make(`${name(field)} >= ${literal(value)}`),
   in: (field: string, values: readonly WhereValue[]): Where => make(`in(${name(field)}, ${list(values)})`),
+  /** That there is a related record, or one that passes a filter: `where.has("members", where.eq("user_id", where.callerId))`. */
+  has: (relation: string, filter?: Where): Where =>
+    make(
+      filter === undefined
+        ? `has(${name(relation)})`
+        : `has(${name(relation)}, "${textOf(filter).replace(/["\\]/g, "\\$&")}")`
+    ),
   isNull: (field: string): Where => make(`isNull(${name(field)})`),
   and: (...filters: readonly Where[]): Where => group(filters, "AND"),
   or: (...filters: readonly Where[]): Where => group(filters, "OR"),

@@ -255,12 +255,13 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   linkModels(drafts, built, report)
   shareCapture([...built.values()].map(({ model }) => model))
   const models = new Map<string, Model>([...built].map(([name, { model }]) => [name, model]))
+  const rules: RulesByResource = new Map([...built].map(([name, { rulesAmong }]) => [name, rulesAmong(models)]))
 
   const functions = compileFunctions(raw["functions"], roles, report)
   const callable = new Set(functions.keys())
   const scopes = new Map([...built].map(([name, { model, broken }]): [string, ViewScope] => [
     name,
-    { model, broken, roles, functions: callable, report }
+    { model, models, broken, roles, functions: callable, report }
   ]))
   const formDrafts: FormDraft[] = []
   const views = compileViews(raw["views"], scopes, report, formDrafts)
@@ -308,10 +309,9 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     say
   )
 
-  const rules: RulesByResource = new Map([...built].map(([name, each]) => [name, each.rules]))
   let compiledRoles: Roles | null = null
   if (declaredRoles !== null) {
-    const targets = new Map([...built].map(([name, { model, rules }]) => [name, { ...model, rules }]))
+    const targets = new Map([...models].map(([name, model]) => [name, { ...model, rules: rules.get(name)! }]))
     const result = compileRoles(declaredRoles as { readonly [role: string]: readonly string[] }, targets)
     if (Result.isSuccess(result)) compiledRoles = result.success
     else refusals.push(...result.failure)

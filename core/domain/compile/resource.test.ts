@@ -242,19 +242,19 @@ const cases: readonly RefusalCase[] = [
     "a: The filter \"nme = \\\"x\\\"\" of access.read does not check, at \"nme\": There is no field \"nme\". → Did you mean name?"
   ],
   [
-    "rule filter through a relation",
+    "rule filter through what is no relation",
     {
       resources: [
         resource("a", {
           primaryKey: "id",
           fields: { id: f.integer(), b_id: relation("b") },
-          access: { read: where`b.id = 1 AND has(b)` }
+          access: { read: where`c.id = 1 AND has(d)` }
         }),
         b
       ]
     },
-    "a: The filter \"b.id = 1 AND has(b)\" of access.read does not check, at \"b.id\": No condition can go through relations here. → Ask for fields of the record itself.",
-    "a: The filter \"b.id = 1 AND has(b)\" of access.read does not check, at \"b\": No condition can go through relations here. → Ask for fields of the record itself."
+    "a: The filter \"c.id = 1 AND has(d)\" of access.read does not check, at \"c.id\": There is no field \"c.id\". → Did you mean b?",
+    "a: The filter \"c.id = 1 AND has(d)\" of access.read does not check, at \"d\": There is no relation \"d\". → Did you mean b?"
   ],
   [
     "rule filter with a wrong value",

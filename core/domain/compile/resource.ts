@@ -5,6 +5,7 @@
  */
 
 import * as Result from "effect/Result"
+import { declaredScope, ownScope } from "../access/declared.ts"
 import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
@@ -13,7 +14,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
-import type { Field, Materialized, Model, Relation } from "../model/model.ts"
+import type { Field, Materialized, Model, Models, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { canBeKey } from "../value/traits.ts"
@@ -60,7 +61,8 @@ export interface Draft {
 /** A model with what only startup needs of it. */
 export interface Built {
   readonly model: Model
-  readonly rules: CompiledRules
+  /** Its access rules, once all models have their relations. */
+  readonly rulesAmong: (models: Models) => CompiledRules
   readonly events: ReadonlyMap<string, CompiledEvent>
   readonly broken: ReadonlySet<string>
 }
@@ -616,21 +618,16 @@ export const buildModel = (
     .map((member, i): Field => ({ ...member, index: columns.length + i }))
   const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))
   const byName = new Map(fields.map((field) => [field.name, field]))
-  const names = new Map<string, Field>(members.map((member) => [member.name, member]))
-  for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
-  for (const column of columns) names.set(column.name, column)
   const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
   const of: RuleScope = {
     resource: draft.name,
     fields: new Map([...byName, ...vectors.map((vector) => [vector.name, vector] as const)]),
-    scope: { names, searched: fields.filter((field) => field.searched), caller: true },
+    scope: ownScope({ columns, fields, members }),
     broken,
     roles,
     softDelete: draft.softDelete !== null,
     report
   }
-  const declared = compileRules(draft.declaration["access"], of)
-  const rules = draft.readOnly ? closed(draft.name, declared, report) : declared
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
@@ -666,7 +663,12 @@ export const buildModel = (
   }
   checkDerived(model, report)
   if (model.function !== undefined) refuseBesideFunction(model, report)
-  return { model, rules, events, broken, relations }
+  const rulesAmong = (models: Models): CompiledRules => {
+    const related = declaredScope(model, models)
+    const declared = compileRules(draft.declaration["access"], { ...of, related, told: events.size > 0 })
+    return draft.readOnly ? closed(draft.name, declared, report) : declared
+  }
+  return { model, rulesAmong, events, broken, relations }
 }
 
 /** Fills each model's relations: from every relation field the way to its target, and from the target the way back. */

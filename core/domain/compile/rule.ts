@@ -10,7 +10,7 @@ import { isBag, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readFilter } from "../filter/read.ts"
-import type { FilterTree } from "../filter/tree.ts"
+import { type FilterTree, relatedOf } from "../filter/tree.ts"
 import type { Field, ValidateRule } from "../model/model.ts"
 import { isAsync, isFunction, refuseUnknownKeys } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
@@ -27,6 +27,14 @@ export interface RuleScope {
   readonly roles: KnownRoles
   readonly softDelete: boolean
   readonly report: Report
+}
+
+/** What access rules are checked against besides. */
+export interface AccessScope extends RuleScope {
+  /** The names of the scope, and those that are reached through relations. */
+  readonly related: FilterScope
+  /** Whether events tell of its changes. */
+  readonly told: boolean
 }
 
 /** Whether a text mentions a field that was refused already. Then a problem with the text may only follow from that one. */
@@ -65,7 +73,7 @@ export const checkFilterText = (
 }
 
 /** Compiles one rule. Null: it was refused. */
-const compileRule = (raw: unknown, path: string, field: string | null, of: RuleScope): CompiledRule | null => {
+const compileRule = (raw: unknown, path: string, field: string | null, of: AccessScope): CompiledRule | null => {
   const say = (message: string, fix: string): void => of.report(of.resource, field, message, fix)
   const forms = field === null
     ? "Write true, false, a list of roles, where`…` or a function."
@@ -97,7 +105,14 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: RuleS
       say(`${path} is a filter; a field cannot be allowed for some records by a filter.`, forms)
       return null
     }
-    const tree = checkFilterText(raw["text"], of.scope, of.broken, path, say)
+    const tree = checkFilterText(raw["text"], of.related, of.broken, path, say)
+    if (tree !== null && path === "access.read" && of.told && relatedOf(tree).length > 0) {
+      say(
+        `${path} goes through a relation, and the resource declares events. An event is judged by the record's own values, so nobody could tell who may get it.`,
+        "Ask for fields of the record itself, or declare no events."
+      )
+      return null
+    }
     return tree === null ? null : { of: "filter", tree }
   }
   if (typeof raw === "string") {
@@ -112,7 +127,7 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: RuleS
 }
 
 /** The rule of refreshes: no record decides, so no function and no filter does. */
-const compileRefresh = (raw: unknown, of: RuleScope): CompiledRule | null => {
+const compileRefresh = (raw: unknown, of: AccessScope): CompiledRule | null => {
   if (typeof raw === "boolean" || isTextList(raw)) return compileRule(raw, "access.refresh", null, of)
   of.report(of.resource, null, `access.refresh is ${shown(raw)}.`, "Write true, false or a list of roles.")
   return null
@@ -121,7 +136,7 @@ const compileRefresh = (raw: unknown, of: RuleScope): CompiledRule | null => {
 const fieldOperations = ["read", "write"] as const
 
 /** Compiles `access`. */
-export const compileRules = (raw: unknown, of: RuleScope): CompiledRules => {
+export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
   const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
   const rules: { [operation in Operation]: CompiledRule | null } = {
     read: null,
@@ -167,12 +182,15 @@ export const compileRules = (raw: unknown, of: RuleScope): CompiledRules => {
   } else if (raw !== undefined) {
     say(`access is ${shown(raw)}, not an object.`, "Write access: { read: …, create: …, update: …, delete: … }.")
   }
-  const check = (text: string): FilterTree | null => {
+  const checkIn = (scope: FilterScope) => (text: string): FilterTree | null => {
     if (text.trim() === "") return null
-    const checked = readFilter(text, of.scope)
+    const checked = readFilter(text, scope)
     return Result.isSuccess(checked) ? checked.success : null
   }
-  return { ...rules, ...(refresh === null ? {} : { refresh }), fields, check }
+  const check = checkIn(of.scope)
+  const write = checkIn(of.related)
+  const related = { read: of.told ? check : write, write }
+  return { ...rules, ...(refresh === null ? {} : { refresh }), fields, check, related }
 }
 
 /** Compiles `validate`. */

@@ -4,16 +4,16 @@
  */
 
 import * as Result from "effect/Result"
+import { ownScope } from "../access/declared.ts"
 import { isWhere } from "../access/where.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
 import { isWaits, mostWaits } from "../event/retry.ts"
 import { readSecret } from "../event/signature.ts"
 import { mostPerMinute, type Reader, type Subscription, type Target } from "../event/subscription.ts"
-import type { FilterScope } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
-import type { Model, Models } from "../model/model.ts"
+import type { Models } from "../model/model.ts"
 import { durationMs } from "../value/duration.ts"
 import { isFunction, refuseUnknownKeys, type Say } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
@@ -46,13 +46,6 @@ const optionNames = [
 ] as const
 
 export const subscriptionName = /^[A-Za-z0-9_-]{1,100}$/
-
-/** The columns and aliases of a model, for conditions of operators: as in an access rule. */
-export const ruleScopeOf = ({ columns, fields, members = [] }: Model): FilterScope => {
-  const names = new Map(columns.flatMap((column) => column.alias === null ? [] : [[column.alias, column] as const]))
-  for (const column of [...columns, ...members]) names.set(column.name, column)
-  return { names, searched: fields.filter((field) => field.searched), caller: true }
-}
 
 /** Names of events as they are declared: `orders.created`. */
 const declaredEvents = (models: Models): readonly string[] =>
@@ -209,7 +202,7 @@ const readWhen = (
   if (raw === undefined) return trees
   const text: unknown = isWhere(raw) ? raw.text : raw
   for (const resource of resources) {
-    const tree = checkFilterText(text, ruleScopeOf(models.get(resource)!), new Set(), `when, for ${resource}`, say)
+    const tree = checkFilterText(text, ownScope(models.get(resource)!), new Set(), `when, for ${resource}`, say)
     if (tree !== null) trees.set(resource, tree)
     else break
   }

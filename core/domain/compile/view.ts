@@ -4,13 +4,14 @@
  */
 
 import * as Result from "effect/Result"
+import { publicScope } from "../access/declared.ts"
 import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
 import { needsArguments } from "../model/database-function.ts"
-import type { Field, Model, SortKey } from "../model/model.ts"
+import type { Field, Model, Models, SortKey } from "../model/model.ts"
 import { fieldsOfTitle } from "../model/title.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
@@ -41,6 +42,8 @@ const singular = (plural: string): string =>
 /** What a view is checked against. */
 export interface ViewScope {
   readonly model: Model
+  /** All resources, which filters reach through relations. */
+  readonly models: Models
   readonly broken: ReadonlySet<string>
   readonly roles: KnownRoles
   /** Names of the declared functions. */
@@ -172,9 +175,10 @@ export class ViewReader {
     return filters
   }
 
-  /** A checked filter, with the names of the fields that it uses. */
+  /** A checked filter, with the names of the record's own fields that it uses. */
   filter(raw: unknown, path: string): Omit<ViewFilter, "name"> | null {
-    const tree = checkFilterText(raw, this.scope, this.of.broken, path, this.say)
+    const scope = publicScope(this.of.model, this.of.models)
+    const tree = checkFilterText(raw, scope, this.of.broken, path, this.say)
     return tree === null || typeof raw !== "string"
       ? null
       : { filter: raw, fields: [...fieldsOf(tree)].map((field) => field.name) }

@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import type { CompiledRules, RulesByResource } from "../access/rules.ts"
-import { evaluate } from "../filter/evaluate.ts"
+import { evaluateKnown } from "../filter/evaluate.ts"
 import { type Bindings, fieldsOf, type FilterTree } from "../filter/tree.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
@@ -150,17 +150,17 @@ export interface Sight {
 
 const service: Caller = { id: "", roles: [], tenant: null }
 
-/** Whether a row passes; null where the condition throws. */
+/** Whether a row passes; null where the condition throws, or asks for related records. */
 const passes = (tree: FilterTree, row: Row, bindings: Bindings): boolean | null => {
   try {
-    return evaluate(tree, cellsOf(row), bindings)
+    return evaluateKnown(tree, cellsOf(row), bindings)
   } catch {
     return null
   }
 }
 
 const seesRow = ({ access }: Sight, row: Row, bindings: Bindings): boolean =>
-  access === null || evaluate(access.rows, cellsOf(row), bindings)
+  access === null || evaluateKnown(access.rows, cellsOf(row), bindings) === true
 
 /** The reader of an event that a subscription takes. Null: whatever its reader may do, it does not get the event. */
 const asked = (
@@ -219,7 +219,8 @@ export const sightOf = (
     if (when !== undefined && access !== null && subscription.reader.of === "owner") {
       for (const field of fieldsOf(when)) if (!access.restricted.byName.has(field.name)) return Result.succeed(null)
     }
-    const told = seesRow(sight, row, bindings) && (when === undefined || evaluate(when, cellsOf(row), bindings))
+    const told = seesRow(sight, row, bindings) &&
+      (when === undefined || evaluateKnown(when, cellsOf(row), bindings) === true)
     return Result.succeed(told ? sight : null)
   } catch (error) {
     return Result.fail({ place: `Subscription ${subscription.name}: when`, error })

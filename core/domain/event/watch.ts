@@ -220,7 +220,9 @@ class Side {
     if (known === undefined) this.#seen.set(rows, known = new Map())
     let answer = known.get(who)
     if (answer === undefined) {
-      known.set(who, answer = evaluate(rows, cellsOf(this.#row), { caller, now: this.#now, params: [] }))
+      // Whoever is seen by related records alone is told nothing: they may have changed since.
+      answer = evaluateKnown(rows, cellsOf(this.#row), { caller, now: this.#now, params: [] }) === true
+      known.set(who, answer)
     }
     return answer
   }

@@ -49,7 +49,8 @@ export const operandCell = (operand: Operand, field: Field, bindings: Bindings):
   }
 }
 
-const holds = (order: number, is: Comparison): boolean => {
+/** Whether two values compare so, by their order: negative, zero or positive. */
+export const holds = (order: number, is: Comparison): boolean => {
   switch (is) {
     case "=":
       return order === 0

@@ -236,6 +236,9 @@ export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
   return found
 }
 
+/** Whether a tree asks for related records, so that only the database can judge it. */
+export const goesThrough = (tree: FilterTree): boolean => relatedOf(tree).length > 0
+
 /** The field of a record that a field of a filter is, or is a part of. */
 const wholeOf = (field: Field): Field => field.member?.of ?? field
 

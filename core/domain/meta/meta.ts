@@ -3,6 +3,7 @@
  * a hidden field or resource cannot get into it. It carries no rule, no column and no table name.
  */
 
+import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { adminRole } from "../account/roles.ts"
@@ -11,6 +12,7 @@ import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
 import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
+import { checkFilter } from "../read/list.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
 import type { Json, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
@@ -353,6 +355,11 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     hidden: (resource) => {
       const access = accesses.get(resource)
       return access === undefined ? noNames : hiddenNames(access.restricted)
+    },
+    asks: (resource, filter) => {
+      const access = accesses.get(resource)
+      const reached = (name: string): Access | null => accesses.get(name) ?? null
+      return access !== undefined && Result.isSuccess(checkFilter(reached, access, filter))
     }
   }
   const callable = callableBy(caller, request.functions)
@@ -362,7 +369,8 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
   for (const [name, access] of accesses) {
     const view = viewFor(request.views, name, caller)
     if (view !== null) {
-      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable)
+      const asks = (filter: string): boolean => sight.asks(name, filter)
+      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable, asks)
     }
     permissions[name] = permissionsOf(access)
     transfers[name] = transfersOf(access, request.tasks === true)

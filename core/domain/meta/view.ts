@@ -124,7 +124,9 @@ export const restrictView = (
   view: View,
   restricted: RestrictedModel,
   listable: boolean,
-  callable: (action: ViewAction) => boolean = () => false
+  callable: (action: ViewAction) => boolean = () => false,
+  /** Whether the caller may ask for what a filter asks for, through relations too. */
+  asks: (filter: string) => boolean = () => false
 ): MetaView => {
   const visible = (name: string): boolean => restricted.byName.has(name)
   const usable = (names: readonly string[]): boolean => listable && names.every(visible)
@@ -136,7 +138,7 @@ export const restrictView = (
     label: { singular: view.label.singular, plural: view.label.plural },
     columns: listable ? view.columns.filter(visible) : [],
     sort: listable ? orderText(view.sort, visible) : "",
-    filters: view.filters.filter(({ fields, filter }) => usable(fields) && !mentions(filter, hidden))
+    filters: view.filters.filter(({ fields, filter }) => usable(fields) && !mentions(filter, hidden) && asks(filter))
       .map(({ name, filter }) => ({ name, filter })),
     search: listable ? view.search.filter(visible) : [],
     layout: view.layout.map(({ fields, label }) => ({ label, fields: fields.filter(visible) }))
@@ -181,6 +183,8 @@ export interface Sight {
   readonly visible: (resource: string) => boolean
   /** Names and aliases of fields of a visible resource that the caller cannot read. */
   readonly hidden: (resource: string) => ReadonlySet<string>
+  /** Whether the caller may ask a resource for what a filter asks for. */
+  readonly asks: (resource: string, filter: string) => boolean
 }
 
 const decoded = (text: string): string => {
@@ -218,7 +222,8 @@ const restrictBlock = (block: Block, sight: Sight): MetaBlock | null => {
   if (model === null) return null
   const visible = (name: string): boolean => model.byName.has(name)
   const { fields, filter, label, resource } = block
-  if (!fields.every(visible) || (filter !== null && mentions(filter, hiddenNames(model)))) return null
+  if (!fields.every(visible)) return null
+  if (filter !== null && (mentions(filter, hiddenNames(model)) || !sight.asks(resource, filter))) return null
   const source = { label, resource, filter: filter ?? "" }
   switch (block.of) {
     case "number":

@@ -6,13 +6,14 @@
 import * as Result from "effect/Result"
 import type { Access, RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { Accesses } from "../access/reach.ts"
+import { type Accesses, reach, type Reached } from "../access/reach.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
 import { isOwnName, ownNameMax } from "../own-name.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { aggregateField, facetable, histogrammable, readMeasure, timed } from "../read/aggregate.ts"
+import { maxExpandDepth } from "../read/expand.ts"
 import { checkFilter, checkOrder } from "../read/list.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
@@ -66,11 +67,25 @@ const readOrderText = (raw: unknown, access: Access, accesses: Accesses): Read<s
     (text): Read<string> => Result.map(checkOrder(accesses, access, text), () => text)
   )
 
-const readColumns = (raw: unknown, { restricted }: Access): Read<readonly string[]> => {
+/** Whether the caller sees a column: a field, or a path through relations to one record. */
+const isColumn = (name: unknown, access: Access, accesses: Accesses): boolean => {
+  if (typeof name !== "string") return false
+  const way = name.split(".")
+  const field = way.pop()!
+  if (way.length > maxExpandDepth) return false
+  let at: Access | null = access
+  for (const step of way) {
+    const next: Reached | null = at === null ? null : reach(accesses, at, step)
+    at = next === null || next.relation.many ? null : next.target
+  }
+  return at?.restricted.byName.has(field) === true
+}
+
+const readColumns = (raw: unknown, access: Access, accesses: Accesses): Read<readonly string[]> => {
   if (!Array.isArray(raw) || raw.length > mostColumns || new Set(raw).size < raw.length) {
     return wrong("columns", `The columns must be a list of at most ${mostColumns} fields, each once.`)
   }
-  const unknown: unknown = raw.find((name) => typeof name !== "string" || !restricted.byName.has(name))
+  const unknown: unknown = raw.find((name) => !isColumn(name, access, accesses))
   return unknown === undefined
     ? Result.succeed(raw as readonly string[])
     : wrong("columns", `There is no field ${JSON.stringify(unknown)?.slice(0, 100)}.`)
@@ -201,7 +216,7 @@ export const readViewBody = (
 /** A view as the caller may see it: parts that name something hidden are left out. */
 export const showView = (view: SavedViewBody, access: Access, accesses: Accesses): ShownView => {
   const { restricted } = access
-  const columns = view.columns.filter((name) => restricted.byName.has(name))
+  const columns = view.columns.filter((name) => isColumn(name, access, accesses))
   const filter = Result.isSuccess(checkFilter(accesses, access, view.filter)) ? view.filter : ""
   const orderBy = Result.isSuccess(checkOrder(accesses, access, view.orderBy)) ? view.orderBy : ""
   const chart = Result.getOrElse(checkChart(view.chart, restricted), () => null)

@@ -327,6 +327,37 @@ export const relationScenarios = (service: () => TestService): void => {
       })
       expect(refused.status).toBe(400)
     })
+
+    it("are columns of saved views, and are left out for who cannot follow them", async () => {
+      const save = (caller: TestCaller, columns: readonly string[], resource = "customers") =>
+        service().call(caller, "POST", "/api/saved-views", {
+          body: { resource, name: "far", columns, shared_with: ["sales"] }
+        })
+      const made = await save({ id: "u-chief", roles: ["admin", "regional", "sales"], tenant: "1" }, [
+        "id",
+        "account.name"
+      ])
+      expect(made.status, made.text).toBe(201)
+      expect(made.json["columns"]).toEqual(["id", "account.name"])
+      const shown = await service().get(sales, "/api/saved-views?resource=customers")
+      expect((shown.json["items"] as unknown as readonly Item[]).find((each) => each["name"] === "far"))
+        .toMatchObject({ columns: ["id"], incomplete: true })
+      // A hidden relation, a hidden field and one that never was are refused alike. A way to several records is no column.
+      const far = ["orders.number", "nothing.name", "account.name", "id.id", "", "."].map((name) =>
+        ["customers", name] as const
+      )
+      for (
+        const [resource, name] of [...far, ["orders", "customer.zq_email"], ["orders", "customer.nothing"]] as const
+      ) {
+        const refused = await save(sales, ["id", name], resource)
+        expect([refused.status, refused.json["errors"]]).toEqual([
+          400,
+          [{ field: "columns", code: "invalid", message: `There is no field ${JSON.stringify(name)}.` }]
+        ])
+      }
+      expect((await save(sales, ["customer.orders.customer.orders.customer.id"], "orders")).status).toBe(400)
+      expect((await save(sales, ["customer.id"], "orders")).status).toBe(201)
+    })
   })
 }
 

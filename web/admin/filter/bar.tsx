@@ -11,6 +11,7 @@ import { Box } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { type Condition, printConditions, readConditions } from "../model/conditions.ts"
+import { subjectAt } from "../model/subjects.ts"
 import style from "./filter.module.css"
 import { wordsOf } from "./words.ts"
 import { Marked, Wrong } from "./wrong.tsx"
@@ -18,7 +19,7 @@ import { Marked, Wrong } from "./wrong.tsx"
 const ConditionEditor = lazy(() =>
   import("./condition.tsx").then(({ ConditionEditor }) => ({ default: ConditionEditor }))
 )
-const FieldChoice = lazy(() => import("./condition.tsx").then(({ FieldChoice }) => ({ default: FieldChoice })))
+const FieldChoice = lazy(() => import("./field-choice.tsx").then(({ FieldChoice }) => ({ default: FieldChoice })))
 const TextEditor = lazy(() => import("./text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
 
 interface BarProps {
@@ -39,7 +40,8 @@ const Chip = (
   const reader = useReader()
   const t = useMessages()
   const { simple } = condition
-  const target = simple === null ? undefined : resource.related(simple.field)
+  const subject = simple === null ? undefined : subjectAt(resource, simple.field)
+  const target = subject?.resource.related(subject.field.name)
   const titles = useTitles(target?.target, target === undefined ? [] : simple?.values ?? [], target?.targetField)
   const words = wordsOf(condition, resource, reader, titles)
   return (

@@ -4,79 +4,19 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
-import type { MetaField } from "../../client/index.ts"
 import { elementOf } from "../field/array.ts"
 import { useTitles } from "../field/titles.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { fieldLabel, keyOf, keyPartsOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { keyOf, keyPartsOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
 import { type AnyPage, resourceClient } from "../model/client.ts"
 import { checkSimple, type Operator, operatorsOf, type Simple, textOfSimple } from "../model/conditions.ts"
-import { isolated, plain, short } from "../model/plain.ts"
+import type { Path } from "../model/paths.ts"
+import { plain } from "../model/plain.ts"
+import { subjectAt } from "../model/subjects.ts"
 import style from "./filter.module.css"
-import { operatorWord, spanText } from "./words.ts"
-
-interface FieldChoiceProps {
-  readonly resource: Resource
-  readonly onChoose: (field: string) => void
-  readonly onSearch: (text: string) => void
-}
-
-/** A choice of the filterable fields, narrowed by typing. The typed text can also become a search. */
-export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps): ReactNode => {
-  const t = useMessages()
-  const [text, setText] = useState("")
-  const searchable = resource.model.fields.some(({ searched }) => searched)
-  const fields = resource.model.fields.filter(({ filterable, name }) =>
-    filterable &&
-    (fieldLabel(resource, name).toLowerCase().includes(text.toLowerCase()) || name.includes(text.toLowerCase()))
-  )
-  const search = searchable && text.trim() !== ""
-    ? textOfSimple({ field: "", is: "search", values: [text.trim()] }, resource)
-    : null
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (
-          search !== null &&
-          (fields.length === 0 || !fieldLabel(resource, fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))
-        ) {
-          onSearch(search)
-        } else if (fields[0] !== undefined) onChoose(fields[0].name)
-      }}
-    >
-      <div className="input">
-        <Search className="icon" aria-hidden="true" />
-        <input
-          autoFocus
-          aria-label={searchable ? t.filter.search : t.filter.findField}
-          placeholder={searchable ? t.filter.search : t.filter.findField}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-        />
-      </div>
-      <div className={style.options}>
-        {search !== null && (
-          <button type="button" className={style.option} onClick={() => onSearch(search)}>
-            {t.filter.searchFor(isolated(short(text.trim(), 100)))}
-          </button>
-        )}
-        {fields.map(({ name }) => (
-          <button
-            key={name}
-            type="button"
-            className={style.option}
-            onClick={() => onChoose(name)}
-          >
-            {fieldLabel(resource, name)}
-          </button>
-        ))}
-      </div>
-    </form>
-  )
-}
+import { operatorWord, spanText, subjectLabel } from "./words.ts"
 
 interface EditorProps {
   readonly resource: Resource
@@ -104,7 +44,8 @@ const shownOperator = (is: Operator, offered: readonly Operator[]): Operator =>
 export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }: EditorProps): ReactNode => {
   const t = useMessages()
   const id = useId()
-  const field = start === null || start.is === "search" ? undefined : resource.fields.get(start.field)
+  const subject = start === null || start.is === "search" ? undefined : subjectAt(resource, start.field)
+  const field = subject?.field
   const offered = field === undefined ? [] : operatorsOf(field)
   const [is, setIs] = useState<Operator>(
     start === null
@@ -136,7 +77,7 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
 
   return (
     <form onSubmit={submit}>
-      {field !== undefined && (
+      {subject !== undefined && (
         <>
           <label className="hush" htmlFor={`${id}-is`}>{t.filter.operator}</label>
           <select
@@ -151,7 +92,7 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
           >
             {offered.map((each) => (
               <option key={each} value={each}>
-                {`${fieldLabel(resource, field.name)} ${operatorWord(each, field, t)}`}
+                {`${subjectLabel(resource, subject, t)} ${operatorWord(each, subject.field, t)}`}
               </option>
             ))}
           </select>
@@ -165,8 +106,8 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
         ? null
         : is === "inLast"
         ? <Spans value={one} onChange={setValue} />
-        : isChosen(is) && field !== undefined
-        ? <Choices resource={resource} field={field} values={values} onChange={setValues} />
+        : isChosen(is) && subject !== undefined
+        ? <Choices resource={resource} subject={subject} values={values} onChange={setValues} />
         : (
           <ValueInput
             label={t.filter.value}
@@ -240,23 +181,26 @@ const Spans = (
 
 interface ChoicesProps {
   readonly resource: Resource
-  readonly field: MetaField
+  readonly subject: Path
   readonly values: readonly string[]
   readonly onChange: (values: readonly string[]) => void
 }
 
 /** A choice of values, most frequent first. For a relation: records, found by their title. */
-const Choices = ({ field: of, onChange, resource, values }: ChoicesProps): ReactNode => {
-  const field = elementOf(of)
+const Choices = ({ onChange, resource, subject, values }: ChoicesProps): ReactNode => {
+  const { resource: owner } = subject
+  const field = elementOf(subject.field)
   const t = useMessages()
   const reader = useReader()
   const { catalogue } = useApp()
   const [text, setText] = useState("")
+  // Records are not counted by the values of several related ones: those values are counted themselves, and say only what there is.
+  const [from, by] = subject.many ? [owner, field.name] as const : [resource, subject.text] as const
   const facets = useQuery({
-    queryKey: ["facets", resource.name, field.name, "all"],
+    queryKey: ["facets", from.name, by, "all"],
     queryFn: ({ signal }) =>
-      resourceClient(resource.name).facets({
-        field: field.name,
+      resourceClient(from.name).facets({
+        field: by,
         limit: field.relation === undefined ? 500 : 20
       }, { signal })
   })
@@ -298,21 +242,21 @@ const Choices = ({ field: of, onChange, resource, values }: ChoicesProps): React
           />
         </div>
       )}
-      <div className={style.options} role="group" aria-label={fieldLabel(resource, field.name)}>
+      <div className={style.options} role="group" aria-label={subjectLabel(resource, subject, t)}>
         {shown.map((value) => (
           <label key={value} className={style.option}>
             <input type="checkbox" checked={values.includes(value)} onChange={() => toggle(value)} />
             {target === undefined
               ? (
                 <Value
-                  resource={resource}
+                  resource={owner}
                   field={field}
                   value={field.kind === "boolean" ? value === "true" : value}
                   linked={false}
                 />
               )
               : <bdi className="cut">{labelFor(value)}</bdi>}
-            {counts.has(value) && <small>{reader.format.count(counts.get(value)!)}</small>}
+            {!subject.many && counts.has(value) && <small>{reader.format.count(counts.get(value)!)}</small>}
           </label>
         ))}
         {shown.length === 0 && <p className="hint">{facets.isPending ? t.shell.loading : t.field.nothingFound}</p>}

@@ -14,13 +14,13 @@ import { EditorView, keymap, placeholder } from "@codemirror/view"
 import * as Result from "effect/Result"
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
-import { hasOrder } from "../../../core/domain/value/traits.ts"
 import { elementOf } from "../field/array.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { scopeOf } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
+import { askedAt, written } from "./complete.ts"
 import style from "./filter.module.css"
 import { Wrong } from "./wrong.tsx"
 
@@ -50,53 +50,40 @@ const functions: readonly Completion[] = [
 
 const words: readonly Completion[] = ["AND", "OR", "NOT"].map((label) => ({ label, type: "keyword" }))
 
-const quoted = (value: string): string => /^[\w.-]+$/.test(value) ? value : JSON.stringify(value)
-
-/** Completes values of the field before the operator, from the list's facets. Elsewhere it completes fields, functions and keywords. */
+/** Completes values of the field before the operator, from the list's facets. Elsewhere it completes fields, relations, functions and keywords. */
 const completer =
   (resourceNow: () => Resource) => async (context: CompletionContext): Promise<CompletionResult | null> => {
-    const resource = resourceNow()
-    const before = context.state.sliceDoc(0, context.pos)
-    const value = /(?<![.\w])([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
-      /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
-    const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
-    if (value !== null && field !== undefined && field.filterable && hasOrder(field.kind)) {
-      const known = resource.fields.get(field.name)
-      const of = known === undefined ? undefined : elementOf(known)
-      const fixed = of?.values ?? (of?.kind === "boolean" ? ["true", "false"] : null)
-      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name, limit: 100 })
+    const asked = askedAt(resourceNow(), context.state.sliceDoc(0, context.pos), context.explicit)
+    if (asked === null) return null
+    const from = context.pos - asked.length
+    if (asked.of === "values") {
+      const { path, resource } = asked
+      const field = elementOf(path.field)
+      const fixed = field.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
+      // Facets count records by the fields of one related record. Of several, the values that there are can be had from their own resource.
+      const facets = () =>
+        path.many
+          ? resourceClient(path.resource.name).facets({ field: field.name, limit: 100 })
+          : resourceClient(resource.name).facets({ field: path.text, limit: 100 })
+      const found = fixed ?? await facets()
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {
-        from: context.pos - value[3]!.length - value[2]!.length,
-        options: found.map((label) => ({ label, apply: quoted(label), type: "constant" })),
-        validFor: /^"?[^"\s()]*$/
+        from,
+        options: found.map((label) => ({ label, apply: written(label, asked.inQuotes), type: "constant" })),
+        validFor: /^(?:"[^"]*|[^"\s()]*)$/
       }
     }
-    const word = context.matchBefore(/[A-Za-z_][\w.]*$/)
-    if (word === null && !context.explicit) return null
     return {
-      from: word?.from ?? context.pos,
+      from,
       options: [
-        ...resource.model.fields.filter(({ filterable }) => filterable).map(({ kind, name }) => ({
-          label: name,
-          detail: `${fieldLabel(resource, name)} · ${kind}`,
-          type: "property",
-          boost: 1
-        })),
-        ...resource.model.fields.flatMap(({ name, paths = [] }) =>
-          paths.filter(({ filterable }) => filterable).map(({ kind, path }) => ({
-            label: `${name}.${path}`,
-            detail: kind,
-            type: "property"
-          }))
-        ),
-        ...(resource.model.searchVectors ?? []).map((label) => ({
+        ...asked.names.map(({ detail, label, of, text }) => ({
           label,
-          detail: "search(…, 'text')",
-          type: "property"
+          detail,
+          apply: text,
+          type: of === "field" ? "property" : "namespace",
+          ...(of === "field" ? { boost: 1 } : {})
         })),
-        ...functions,
-        ...words
+        ...(asked.whole ? [...functions, ...words] : [])
       ],
       validFor: /^[\w.]*$/
     }
@@ -174,7 +161,12 @@ export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProp
         selection: { anchor: begin.current.length },
         extensions: [
           EditorView.cspNonce.of(nonce),
-          autocompletion({ override: [completer(() => latest.current)], icons: false }),
+          autocompletion({
+            override: [completer(() => latest.current)],
+            icons: false,
+            // Behind a relation, and in the brackets of a function, comes a further name.
+            activateOnCompletion: ({ apply }) => typeof apply === "string" && /[.(]$/.test(apply)
+          }),
           // A filter is one line, so Enter applies it. An open completion handles Enter first.
           keymap.of([
             ...completionKeymap,

@@ -6,6 +6,8 @@ import { type Reader, textOf } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import type { Condition, Operator, Simple } from "../model/conditions.ts"
+import { type Path, pathLabels, relationLabel, waysOf } from "../model/paths.ts"
+import { subjectAt } from "../model/subjects.ts"
 
 /** The word for an operator, by the field's kind: `after` for times, `over` for numbers. */
 export const operatorWord = (is: Operator, field: MetaField | undefined, t: Messages): string => {
@@ -56,6 +58,14 @@ export const valueText = (
     : textOf(resource, field, field.kind === "boolean" ? booleans[value] : value, reader)
 }
 
+/** What people call the subject of a condition: `Customer → Country`, and of a number the records that are counted. */
+export const subjectLabel = (resource: Resource, { field, text, ...path }: Path, t: Messages): string => {
+  const counted = waysOf(resource).find(({ relation }) => text === `count(${relation.name})`)
+  return counted === undefined
+    ? pathLabels(resource, { field, text, ...path }).reduce((before, label) => t.paths.through(before, label))
+    : relationLabel(resource, counted.relation)
+}
+
 export interface ConditionWords {
   readonly label: string
   readonly operator: string
@@ -70,13 +80,14 @@ const simpleWords = (
 ): ConditionWords => {
   const { t } = reader
   if (simple.is === "search") return { label: t.filter.search, operator: "", value: `“${simple.values[0] ?? ""}”` }
-  const field = resource.fields.get(simple.field)
+  const subject = subjectAt(resource, simple.field)
   return {
-    label: fieldLabel(resource, simple.field),
-    operator: operatorWord(simple.is, field, t),
-    value: field === undefined
+    label: subject === undefined ? fieldLabel(resource, simple.field) : subjectLabel(resource, subject, t),
+    operator: operatorWord(simple.is, subject?.field, t),
+    value: subject === undefined
       ? simple.values.join(", ")
-      : simple.values.map((value) => valueText(resource, field, simple.is, value, reader, titles)).join(", ")
+      : simple.values
+        .map((value) => valueText(subject.resource, subject.field, simple.is, value, reader, titles)).join(", ")
   }
 }
 

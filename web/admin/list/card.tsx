@@ -19,7 +19,7 @@ interface CardProps {
 
 /** The fields of a card: of each kind, the first one among the columns. */
 const partsOf = (resource: Resource, columns: readonly Column[]) => {
-  const fields = columns.map(({ id }) => resource.fields.get(id)!)
+  const fields = columns.flatMap(({ id }) => resource.fields.get(id) ?? [])
   const title = titleField(resource)
   const lead = title !== undefined && !isIdentifier(resource, title)
     ? title

@@ -6,8 +6,9 @@ import type { Column } from "../grid/columns.ts"
 import { Box } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
+import { columnAt } from "../model/paths.ts"
 import style from "./list.module.css"
-import { whyUnsorted } from "./state.ts"
+import { whyUnsortedBy } from "./state.ts"
 import type { ListView } from "./view.ts"
 
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
@@ -29,10 +30,10 @@ export const ColumnHead = (
   const t = useMessages()
   const id = useId()
   const { choices, deleted, filter, order } = view
-  const field = resource.fields.get(column.id)!
+  const path = columnAt(resource, column.id)!
   const position = order.findIndex(({ field }) => field === column.id)
   const descending = position >= 0 && order[position]!.descending
-  const unsorted = whyUnsorted(field, t.columns)
+  const unsorted = whyUnsortedBy(path, t)
   return (
     <>
       <button
@@ -71,7 +72,7 @@ export const ColumnHead = (
         content={(close) => (
           <ColumnMenu
             resource={resource}
-            field={field}
+            path={path}
             filter={filter}
             deleted={deleted}
             order={order}

@@ -4,7 +4,6 @@ import { useQuery } from "@tanstack/react-query"
 import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"
 import { type ReactNode, useState } from "react"
 import { hasOrder } from "../../../core/domain/value/traits.ts"
-import type { MetaField } from "../../client/index.ts"
 import { elementOf } from "../field/array.ts"
 import { isQuantity } from "../field/kind.ts"
 import { useReader, Value } from "../field/value.tsx"
@@ -13,13 +12,15 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { textOfSimple, withCondition } from "../model/conditions.ts"
+import type { Path } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
 import style from "./list.module.css"
-import { type Choice, type OrderKey, whyUnsorted } from "./state.ts"
+import { type Choice, type OrderKey, whyUnsortedBy } from "./state.ts"
 
 interface ColumnMenuProps {
   readonly resource: Resource
-  readonly field: MetaField
+  /** The column. */
+  readonly path: Path
   readonly filter: string
   readonly deleted: boolean
   readonly order: readonly OrderKey[]
@@ -29,6 +30,10 @@ interface ColumnMenuProps {
   readonly onFilter: (filter: string) => void
   readonly onClose: () => void
 }
+
+/** Whether the values of a field are told by how many records have them, and not as a distribution or a series. */
+const counted = (field: Path["field"]): boolean =>
+  !isQuantity(field) && field.kind !== "timestamp" && field.kind !== "date"
 
 interface ActProps {
   readonly icon: ReactNode
@@ -41,18 +46,20 @@ const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
 )
 
 export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
-  const { choices, field, onChoices, onClose, onOrder, order } = props
-  const w = useMessages().columns
+  const { choices, onChoices, onClose, onOrder, order, path } = props
+  const { field, text, ways } = path
+  const t = useMessages()
+  const w = t.columns
   const [asked, setAsked] = useState(false)
-  const choice = choices.find((each) => each.field === field.name)
-  const unsorted = whyUnsorted(field, w)
-  const known = order.find((key) => key.field === field.name)
+  const choice = choices.find((each) => each.field === text)
+  const unsorted = whyUnsortedBy(path, t)
+  const known = order.find((key) => key.field === text)
   const act = (work: () => void) => () => {
     work()
     onClose()
   }
   const change = (next: Partial<Choice>): void =>
-    onChoices(choices.map((each) => each.field === field.name ? { ...each, ...next } : each))
+    onChoices(choices.map((each) => each.field === text ? { ...each, ...next } : each))
   return (
     <div className={`menu ${style.stats}`}>
       {unsorted === null ?
@@ -60,20 +67,20 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
           <>
             <Act
               icon={<ArrowUp className="icon" />}
-              onAct={act(() => onOrder([{ field: field.name, descending: false }]))}
+              onAct={act(() => onOrder([{ field: text, descending: false }]))}
             >
               {w.sortAscending}
             </Act>
             <Act
               icon={<ArrowDown className="icon" />}
-              onAct={act(() => onOrder([{ field: field.name, descending: true }]))}
+              onAct={act(() => onOrder([{ field: text, descending: true }]))}
             >
               {w.sortDescending}
             </Act>
             {order.length > 0 && known === undefined && (
               <Act
                 icon={<Plus className="icon" />}
-                onAct={act(() => onOrder([...order, { field: field.name, descending: false }]))}
+                onAct={act(() => onOrder([...order, { field: text, descending: false }]))}
               >
                 {w.addSort}
               </Act>
@@ -102,43 +109,45 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
       {choices.length > 1 && (
         <Act
           icon={<EyeOff className="icon" />}
-          onAct={act(() => onChoices(choices.filter((each) => each.field !== field.name)))}
+          onAct={act(() => onChoices(choices.filter((each) => each.field !== text)))}
         >
           {w.hide}
         </Act>
       )}
-      {field.filterable && hasOrder(field.kind) && (
-        <>
-          <hr className="menu-line" />
-          {asked
-            ? <Statistics {...props} />
-            : <Act icon={<ListFilter className="icon" />} onAct={() => setAsked(true)}>{w.statistics}</Act>}
-        </>
-      )}
+      {field.filterable && (hasOrder(field.kind) || field.kind === "array") && (ways.length === 0 || counted(field)) &&
+        (
+          <>
+            <hr className="menu-line" />
+            {asked
+              ? <Statistics {...props} />
+              : <Act icon={<ListFilter className="icon" />} onAct={() => setAsked(true)}>{w.statistics}</Act>}
+          </>
+        )}
     </div>
   )
 }
 
-const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: ColumnMenuProps): ReactNode => {
+const Statistics = ({ deleted, filter, onClose, onFilter, path, resource }: ColumnMenuProps): ReactNode => {
+  const { field, resource: owner, text: name } = path
   const w = useMessages().columns
   const { format, t } = useLocale()
   const reader = useReader()
-  const around = { field: field.name, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const around = { field: name, filter, ...(deleted ? { show_deleted: true } : {}) }
   const rows = resourceClient(resource.name)
   const many = isQuantity(field)
-  const time = field.kind === "timestamp" || field.kind === "date"
+  const time = !many && !counted(field)
   const facets = useQuery({
-    queryKey: ["column-facets", resource.name, field.name, filter, deleted],
+    queryKey: ["column-facets", resource.name, name, filter, deleted],
     enabled: !many && !time,
     queryFn: ({ signal }) => rows.facets({ ...around, limit: 8 }, { signal })
   })
   const histogram = useQuery({
-    queryKey: ["column-histogram", resource.name, field.name, filter, deleted],
+    queryKey: ["column-histogram", resource.name, name, filter, deleted],
     enabled: many,
     queryFn: ({ signal }) => rows.histogram({ ...around, buckets: 16 }, { signal })
   })
   const series = useQuery({
-    queryKey: ["column-series", resource.name, field.name, filter, deleted],
+    queryKey: ["column-series", resource.name, name, filter, deleted],
     enabled: time,
     queryFn: ({ signal }) =>
       rows.series({
@@ -169,14 +178,14 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
             className={style.facet}
             onClick={() =>
               value === null
-                ? add(textOfSimple({ field: field.name, is: "empty", values: [] }, resource))
-                : narrow(withCondition(filter, { field: field.name, is: "is", values: [plain(value)] }, resource))}
+                ? add(textOfSimple({ field: name, is: "empty", values: [] }, resource))
+                : narrow(withCondition(filter, { field: name, is: "is", values: [plain(value)] }, resource))}
           >
             <i style={{ width: `${(count / most) * 100}%` }} />
             <span className="cut">
               {value === null
                 ? <em className="dim">{w.noValue}</em>
-                : <Value resource={resource} field={elementOf(field)} value={value} linked={false} />}
+                : <Value resource={owner} field={elementOf(field)} value={value} linked={false} />}
             </span>
             <small>{format.count(count)}</small>
           </button>
@@ -201,8 +210,8 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
                 aria-label={words}
                 onClick={() =>
                   add(
-                    textOfSimple({ field: field.name, is: "atLeast", values: [String(from)] }, resource),
-                    textOfSimple({ field: field.name, is: "atMost", values: [String(to)] }, resource)
+                    textOfSimple({ field: name, is: "atLeast", values: [String(from)] }, resource),
+                    textOfSimple({ field: name, is: "atMost", values: [String(to)] }, resource)
                   )}
               >
                 <i style={{ height: `${(count / most) * 100}%` }} />
@@ -238,10 +247,10 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
                 aria-label={words}
                 onClick={() =>
                   add(
-                    textOfSimple({ field: field.name, is: "atLeast", values: [bound(start)] }, resource),
+                    textOfSimple({ field: name, is: "atLeast", values: [bound(start)] }, resource),
                     next === undefined
                       ? null
-                      : textOfSimple({ field: field.name, is: "under", values: [bound(next)] }, resource)
+                      : textOfSimple({ field: name, is: "under", values: [bound(next)] }, resource)
                   )}
               >
                 <i style={{ height: `${(count / most) * 100}%` }} />

@@ -2,6 +2,7 @@
 
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
+import { valueAt } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
 
 /** A cell of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe. Numbers do not change. */
@@ -12,12 +13,12 @@ export const csvCell = (value: unknown): string => {
 }
 
 export const toCsv = (fields: readonly string[], records: readonly AnyRecord[]): string =>
-  [fields, ...records.map((record) => fields.map((field) => record[field]))]
+  [fields, ...records.map((record) => fields.map((field) => valueAt(record, field)))]
     .map((line) => line.map(csvCell).join(",")).join("\r\n") + "\r\n"
 
 export const toJson = (fields: readonly string[], records: readonly AnyRecord[]): string =>
   JSON.stringify(
-    records.map((record) => Object.fromEntries(fields.map((field) => [field, record[field] ?? null]))),
+    records.map((record) => Object.fromEntries(fields.map((field) => [field, valueAt(record, field) ?? null]))),
     null,
     2
   )
@@ -25,7 +26,11 @@ export const toJson = (fields: readonly string[], records: readonly AnyRecord[])
 const markdownCell = (value: unknown): string => plain(value).replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ")
 
 export const toMarkdown = (fields: readonly string[], records: readonly AnyRecord[]): string =>
-  [fields, fields.map(() => "---"), ...records.map((record) => fields.map((field) => markdownCell(record[field])))]
+  [
+    fields,
+    fields.map(() => "---"),
+    ...records.map((record) => fields.map((field) => markdownCell(valueAt(record, field))))
+  ]
     .map((line) => `| ${line.join(" | ")} |`).join("\n") + "\n"
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

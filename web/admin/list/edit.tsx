@@ -16,8 +16,9 @@ import { problemText, sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
+import { fieldLabel, keyOf, keyPartsOf, type Resource, toOneOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { columnAt, relationLabel } from "../model/paths.ts"
 import type { Rows } from "./rows.ts"
 
 interface Conflict {
@@ -86,6 +87,8 @@ export const useCellEditing = (
     const written = await resourceClient(resource.name).update(keyPartsOf(key), { [field]: value }, { etag })
     rows.replace(key, written)
     setSavedAt(Date.now())
+    // The answer has no related records, and the row those of the former value. Without a connection they stay until the row is read again.
+    if (toOneOf(resource.model, field) !== undefined) rows.renew(key).catch(noticeFailure)
     return written
   }
 
@@ -144,6 +147,8 @@ export const useCellEditing = (
     begin: (record, at, text) => {
       const column = columns[at.column]
       const field = column === undefined ? undefined : resource.fields.get(column.id)
+      const [far] = (column === undefined ? undefined : columnAt(resource, column.id))?.ways ?? []
+      if (far !== undefined && text === undefined) say(t.paths.readOnly(relationLabel(resource, far)))
       if (field === undefined || keyOf(resource, record) === null) return false
       const own = record.permissions?.fields?.[field.name]
       const may = resource.may.update && field.writable.update && record.permissions?.update !== false && own !== "read"

@@ -1,6 +1,6 @@
 /** The grid of a list: what its cells show, what its keys do, and how a row is opened. */
 
-import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useState } from "react"
+import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import { fileName, fileOf } from "../field/file.tsx"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
@@ -12,13 +12,16 @@ import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
-import { isolated, plain, short } from "../model/plain.ts"
+import { columnAt, recordAt, valueAt } from "../model/paths.ts"
+import { isolated, isVisible, plain, short } from "../model/plain.ts"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
 import type { Reorder } from "./reorder.tsx"
 import type { Rows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
+import { titleColumn, whyUnsortedBy } from "./state.ts"
+import { TitleCell } from "./title-cell.tsx"
 import type { ListView } from "./view.ts"
 
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
@@ -105,7 +108,7 @@ const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
     if (wide && event.key === "a") return selecting.all(), true
     const marked = (window.getSelection()?.toString() ?? "") !== ""
     if (wide && event.key === "c" && column !== undefined && !marked && !selecting.some) {
-      copyText(copiedCell(record[column.id]), t)
+      copyText(copiedCell(valueAt(record, column.id)), t)
       return true
     }
     if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
@@ -158,10 +161,37 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   const placeLabel = usePlaceLabel(props)
   usePreparedEditing(rows.loading)
   const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
+  // Rows are drawn again only when they change: their links ask for what opening means when they are pressed.
+  const opening = useRef(open)
+  opening.current = open
+  const title = titleColumn(resource, view.columns)
+  const marked = title ?? view.columns[0]?.id
   const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
-    const field = resource.fields.get(column.id)!
-    return <Value resource={resource} field={field} value={record[column.id]} record={record} />
-  }, [resource])
+    const { field, resource: owner, ways } = columnAt(resource, column.id)!
+    const of = recordAt(record, ways.map(({ name }) => name))
+    const key = column.id === marked ? keyOf(resource, record) : null
+    // A link that nobody sees leads nowhere: then the mark opens the record, and Enter does.
+    const linked = column.id === title && isVisible(plain(of?.[field.name]))
+    const value = of === null ? null : (
+      <Value
+        resource={owner}
+        field={field}
+        value={of[field.name]}
+        record={of}
+        linked={key === null || column.id !== title}
+      />
+    )
+    return key === null ? value : (
+      <TitleCell
+        to={addressOf(resource, key)}
+        linked={linked}
+        end={column.end}
+        onOpen={(index) => opening.current(record, index)}
+      >
+        {value}
+      </TitleCell>
+    )
+  }, [resource, title, marked])
   return (
     <Grid<AnyRecord>
       label={resource.view.label.plural}
@@ -187,7 +217,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       )}
       sorted={(column) => {
         const by = view.order.find(({ field }) => field === column.id)
-        if (!resource.fields.get(column.id)!.sortable) return undefined
+        if (whyUnsortedBy(columnAt(resource, column.id)!, t) !== null) return undefined
         return by === undefined ? "none" : by.descending ? "descending" : "ascending"
       }}
       {...(narrow ? {} : {

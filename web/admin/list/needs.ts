@@ -2,10 +2,39 @@
 
 import { currencyOf } from "../field/kind.ts"
 import { expandsFor, makerNeeds, mostExpanded, type Resource, titleNeeds } from "../model/catalogue.ts"
+import { columnAt, type Path } from "../model/paths.ts"
+
+/** Most relations that one request follows, together and one after the other. */
+const mostFollowed = 20
+const mostDeep = 4
+
+/** The relations that paths follow, each with those before it. */
+const followed = (ways: Iterable<readonly string[]>): ReadonlySet<string> =>
+  new Set([...ways].flatMap((names) => names.map((_, at) => names.slice(0, at + 1).join("."))))
+
+/** What columns of related records need: paths of fields, with the currencies of amounts, and the relations that give other records their titles. */
+const farNeeds = (paths: readonly Path[]) => {
+  const fields = new Set<string>()
+  const expand = new Set<string>()
+  const known: (readonly string[])[] = []
+  for (const { field, resource, text, ways } of paths) {
+    const names = ways.map(({ name }) => name)
+    // An address may name any number of columns: those that no request could ask for stay empty.
+    if (followed([...known, names]).size > mostFollowed) continue
+    known.push(names)
+    const before = ways.map(({ name }) => `${name}.`).join("")
+    fields.add(text)
+    const currency = currencyOf(resource, field)
+    if (currency !== null) fields.add(before + currency.name)
+    for (const way of expandsFor(resource, [field.name])) expand.add(before + way)
+  }
+  return { fields: [...fields], expand: [...expand], known }
+}
 
 /** The data that the columns need: their fields, keys and titles, currencies of amounts, related records. */
 export const needsOf = (resource: Resource, shown: readonly string[]) => {
   const fields = new Set(titleNeeds(resource).fields)
+  const far = farNeeds(shown.flatMap((name) => resource.fields.has(name) ? [] : columnAt(resource, name) ?? []))
   for (const name of shown) {
     const field = resource.fields.get(name)
     if (field === undefined) continue
@@ -14,9 +43,19 @@ export const needsOf = (resource: Resource, shown: readonly string[]) => {
     if (currency !== null) fields.add(currency.name)
   }
   // The relations of the title come first.
-  const expand = [...fields.has("history_by") ? makerNeeds(resource) : [], ...expandsFor(resource, fields)]
-    .slice(0, mostExpanded)
+  const wanted = [
+    ...fields.has("history_by") ? makerNeeds(resource) : [],
+    ...expandsFor(resource, fields),
+    ...far.expand
+  ]
+  // A column comes before the title of a record: what is more than a request follows is shown as a key.
+  const expand: string[] = []
+  for (const way of new Set(wanted)) {
+    const next = [...expand, way].map((each) => each.split("."))
+    const fits = next.at(-1)!.length <= mostDeep && followed([...far.known, ...next]).size <= mostFollowed
+    if (fits && expand.length < mostExpanded) expand.push(way)
+  }
   const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined
   if (gone !== undefined) fields.add(gone.name)
-  return { fields: [...fields].toSorted(), expand: expand.toSorted() }
+  return { fields: [...fields, ...far.fields].toSorted(), expand: expand.toSorted() }
 }

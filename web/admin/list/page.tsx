@@ -270,7 +270,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
             columns={columns}
             rows={rows}
             deleted={deleted}
-            sum={columns.map(({ id }) => resource.fields.get(id)!).find((field) =>
+            sum={columns.flatMap(({ id }) => resource.fields.get(id) ?? []).find((field) =>
               isQuantity(field) && !isIdentifier(resource, field)
             )}
             onSelection={selecting.set}

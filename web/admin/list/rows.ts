@@ -8,7 +8,7 @@ import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { settle } from "../ground/settled.ts"
-import { keyOf, type Resource } from "../model/catalogue.ts"
+import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 
 export interface RowsQuery {
@@ -45,6 +45,8 @@ export interface Rows {
   /** Reads all rows again, beginning with the visible ones. */
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Reads a record again, with those that it leads to. */
+  readonly renew: (key: string) => Promise<void>
   /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
   readonly forget: (key: string) => boolean
   readonly countExactly: () => void
@@ -71,6 +73,9 @@ const checked = (page: AnyPage): AnyPage => {
   return page
 }
 
+/** The relations of a path of fields; null for a field of the record itself. */
+const waysOf = (text: string): string | null => text.includes(".") ? text.slice(0, text.lastIndexOf(".")) : null
+
 const totalOf = (page: AnyPage): Total => {
   if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
   const count = page.total_size_estimate
@@ -91,6 +96,22 @@ interface Held {
 const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
   at === undefined ? null : { at, failedAt: failedAt ?? null }
 
+const parametersOf = (query: RowsQuery) => {
+  const whole = query.fields.length > mostFields
+  // Whole records come without those that paths of fields lead to.
+  const expand = whole
+    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
+    : query.expand
+  return {
+    filter: query.filter,
+    order_by: query.order,
+    ...(whole ? {} : { fields: query.fields }),
+    ...(expand.length === 0 ? {} : { expand }),
+    ...(query.deleted ? { show_deleted: true } : {}),
+    ...(query.args === undefined ? {} : { args: query.args })
+  }
+}
+
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
   const [, changed] = useReducer((turn: number) => turn + 1, 0)
@@ -102,14 +123,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
   const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
 
-  const parameters = useMemo(() => ({
-    filter: query.filter,
-    order_by: query.order,
-    ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
-    ...(query.expand.length === 0 ? {} : { expand: query.expand }),
-    ...(query.deleted ? { show_deleted: true } : {}),
-    ...(query.args === undefined ? {} : { args: query.args })
-  }), [text])
+  const parameters = useMemo(() => parametersOf(query), [text])
 
   // Before the page is painted, which takes as long as the service takes for the rows.
   useLayoutEffect(() => {
@@ -210,6 +224,13 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
+    renew: useCallback(async (key) => {
+      const record = await resourceClient(resource.name).get(keyPartsOf(key), {
+        fields: parameters.fields,
+        expand: parameters.expand
+      })
+      shown.current?.pages.replace(key, (before) => ({ ...before, ...record }))
+    }, [parameters, resource]),
     forget: useCallback((key) => shown.current?.pages.forget(key) ?? true, []),
     countExactly: useCallback(() => {
       const current = shown.current

@@ -7,8 +7,6 @@ import { Actions } from "../action/actions.tsx"
 import { config } from "../config.ts"
 import { sumOf } from "../field/decimal.ts"
 import { currencyOf } from "../field/kind.ts"
-import { textOf } from "../field/text.ts"
-import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { hrefOf } from "../ground/location.ts"
 import type { Offer } from "../ground/offers.ts"
@@ -17,10 +15,11 @@ import { copyText, problemText } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel, keyOf, type Resource, titleOf } from "../model/catalogue.ts"
+import { keyOf, type Resource, titleOf } from "../model/catalogue.ts"
 import { type AnyRecord, clientOf } from "../model/client.ts"
 import { short } from "../model/plain.ts"
-import { ChangeDialog, type ChangeStep, useChange } from "../task/change.tsx"
+import { ChangeDialog, ChangedWords, type ChangeStep, useChange } from "../task/change.tsx"
+import { formerValues } from "../task/changed.ts"
 import { apply, type Bulk, type Preview, preview, readMatching } from "./bulk.ts"
 import { toCsv, toCurl, toJson, toMarkdown } from "./copied.ts"
 import style from "./list.module.css"
@@ -237,9 +236,8 @@ type Step = ChangeStep<{ readonly records: readonly AnyRecord[]; readonly previe
 
 const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): ReactNode => {
   const { format, t } = useLocale()
-  const reader = useReader()
   const change = useChange(resource)
-  const { data, draft, field, name } = change
+  const { data } = change
   const [step, setStep] = useState<Step>({ at: "choose" })
   const ending = useRef<AbortController>(new AbortController())
   useEffect(() => () => ending.current.abort(), [])
@@ -289,18 +287,17 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
         )
       } else {
         const before = new Map(records.map((record) => [keyOf(resource, record), record]))
-        const known = records.every((record) => name in record)
+        const names = Object.keys(data)
+        const known = records.every((record) => names.every((name) => name in record))
         say(
           t.list.changedCount(records.length, shown),
           known
             ? {
               undo: async () => {
-                // Records with the same former value share one write. Each record is written on the condition of its version after this change.
-                const groups = Map.groupBy(written, (record) =>
-                  JSON.stringify(before.get(keyOf(resource, record))?.[name] ?? null))
-                for (const [value, group] of groups) {
-                  const data = { [name]: JSON.parse(value) as unknown }
-                  await apply(resource, { op: "update", data }, group, () => {}, new AbortController().signal)
+                // Records with the same former values share one write. Each record is written on the condition of its version after this change.
+                const groups = formerValues(names, written, (record) => before.get(keyOf(resource, record)))
+                for (const { data, records } of groups) {
+                  await apply(resource, { op: "update", data }, records, () => {}, new AbortController().signal)
                 }
                 say(t.shell.undone)
                 onDone()
@@ -349,12 +346,7 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
     >
       {step.at === "tried" && refused.length === 0 && (
         <p>
-          {op === "update" && field !== undefined && (
-            <b className="bulk-what">
-              {fieldLabel(resource, name)}:{" "}
-              <bdi>{short(textOf(resource, field, draft?.value, reader), 200) || t.field.empty}</bdi>
-            </b>
-          )}
+          {op === "update" && <ChangedWords change={change} resource={resource} />}
           {t.list.previewFine(step.records.length, format.count(step.records.length))}
           {step.records.length > 500 && ` ${t.list.chunks}`}
         </p>

@@ -3,13 +3,15 @@
  * are copied into it. Pure.
  */
 
+import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import { hasOrder } from "../../../core/domain/value/traits.ts"
 import type { MetaField } from "../../client/index.ts"
 import { holdsFiles, isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { inOrder, narrowest, widest } from "../grid/columns.ts"
 import type { Messages } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../model/catalogue.ts"
+import type { Resource } from "../model/catalogue.ts"
+import { columnAt, columnLabel, type Path } from "../model/paths.ts"
 
 /** One key of an order. */
 export interface OrderKey {
@@ -40,19 +42,28 @@ export const nextOrder = (keys: readonly OrderKey[], field: string, add: boolean
   return others
 }
 
-/** A chosen column: its field, whether it is pinned, and its width if the user set one. */
+/** A chosen column: its field or a path to one, whether it is pinned, and its width if the user set one. */
 export interface Choice {
   readonly field: string
   readonly pinned: boolean
   readonly width: number | null
 }
 
-/** Parses `columns` of the address: `id.p,customer_id.220,total`. Unknown fields are left out. */
+/** The longest beginning of the parts that is a column: a path has periods, as the marks behind it have. */
+const fieldOf = (parts: readonly string[], resource: Resource): string | undefined =>
+  parts.map((_, at) => parts.slice(0, parts.length - at).join(".")).find((text) =>
+    columnAt(resource, text) !== undefined
+  )
+
+/** Parses `columns` of the address: `id.p,customer_id.220,customer.country,total`. Unknown fields are left out. */
 export const readChoices = (text: string, resource: Resource): readonly Choice[] => {
   const choices: Choice[] = []
   for (const part of text.split(",")) {
-    const [field = "", ...marks] = part.split(".")
-    if (!resource.fields.has(field) || choices.some((choice) => choice.field === field)) continue
+    const parts = part.split(".")
+    const field = parts.length > mostParts ? undefined : fieldOf(parts, resource)
+    if (field === undefined) continue
+    const marks = parts.slice(field.split(".").length)
+    if (choices.some((choice) => choice.field === field)) continue
     const width = Number(marks.find((mark) => /^\d{2,3}$/.test(mark)) ?? Number.NaN)
     choices.push({
       field,
@@ -62,6 +73,9 @@ export const readChoices = (text: string, resource: Resource): readonly Choice[]
   }
   return choices
 }
+
+/** A path of three relations, its field and two marks. */
+const mostParts = 6
 
 export const printChoices = (choices: readonly Choice[]): string =>
   choices.map(({ field, pinned, width }) =>
@@ -80,19 +94,37 @@ const isFlexible = (resource: Resource, field: MetaField): boolean =>
 /** The columns of the grid for the chosen columns. */
 export const columnsOf = (resource: Resource, choices: readonly Choice[]): readonly Column[] =>
   inOrder(choices.map(({ field: name, pinned, width }) => {
-    const field = resource.fields.get(name)!
+    const path = columnAt(resource, name)!
+    const { field, resource: owner } = path
     return {
       id: name,
-      label: fieldLabel(resource, name),
-      width: width ?? widthOf(resource, field),
-      flexible: width === null && isFlexible(resource, field),
+      label: columnLabel(resource, path),
+      width: width ?? widthOf(owner, field),
+      flexible: width === null && isFlexible(owner, field),
       end: isEndAligned(field) && field.relation === undefined,
       pinned
     }
   }))
 
+/**
+ * The column whose cells open their records: that of the title, else of the key, else the first one that leads nowhere else. Null where all of them lead to
+ * other records.
+ */
+export const titleColumn = (resource: Resource, columns: readonly Column[]): string | null => {
+  const own = columns.flatMap(({ id }) => {
+    const field = resource.fields.get(id)
+    return field === undefined || field.relation !== undefined || holdsFiles(field) ? [] : [id]
+  })
+  const wanted = [...fieldsOfTitle(resource.view.title ?? ""), ...resource.model.primaryKey]
+  return wanted.find((name) => own.includes(name)) ?? own[0] ?? null
+}
+
+/** Why no list can be sorted by a column, or null where one can. */
+export const whyUnsortedBy = ({ field, ways }: Path, t: Pick<Messages, "columns" | "paths">): string | null =>
+  ways.length > 0 ? t.paths.notSorted : whyUnsorted(field, t.columns)
+
 /** Why no list can be sorted by a field, or null where one can. */
-export const whyUnsorted = (field: MetaField, words: Messages["columns"]): string | null =>
+const whyUnsorted = (field: MetaField, words: Messages["columns"]): string | null =>
   field.sortable ? null : !hasOrder(field.kind) || holdsFiles(field) ? words.noOrder : words.notSortable
 
 /** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */

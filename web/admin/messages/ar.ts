@@ -465,6 +465,18 @@ export const ar: AppMessages = {
     noneRunText: "تظهر المهمة هنا ما دام عامل ينفّذها، مع ما تخبر به.",
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
   },
+  paths: {
+    through: (before, label) => `${before} ← ${label}`,
+    fieldsOf: (label) => `حقول ${label}`,
+    number: "العدد",
+    back: "رجوع",
+    notSorted: "لا يمكن الترتيب حسب هذا الحقل من سجل مرتبط.",
+    readOnly: (label) => `هذه القيمة تتبع ${label}. غيّرها هناك.`
+  },
+  bulk: {
+    add: "إضافة حقل",
+    leaveOut: (label) => `استبعاد ${label}`
+  },
   columns: {
     sortAscending: "ترتيب تصاعدي",
     sortDescending: "ترتيب تنازلي",

@@ -479,6 +479,18 @@ export const de: AppMessages = {
     noneRunText: "Ein Job steht hier, solange ein Worker ihn hat, mit dem, was er von sich meldet.",
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Felder von ${label}`,
+    number: "Anzahl",
+    back: "Zurück",
+    notSorted: "Nach diesem Feld eines verbundenen Datensatzes lässt sich nicht sortieren.",
+    readOnly: (label) => `Das gehört zu ${label}. Ändern Sie es dort.`
+  },
+  bulk: {
+    add: "Feld hinzufügen",
+    leaveOut: (label) => `${label} weglassen`
+  },
   columns: {
     sortAscending: "Aufsteigend sortieren",
     sortDescending: "Absteigend sortieren",

@@ -472,6 +472,21 @@ export const en = {
     noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
     states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
   },
+  /** Fields of related records. */
+  paths: {
+    /** A label, and the next one on the way to a field. */
+    through: (before: string, label: string): string => `${before} → ${label}`,
+    fieldsOf: (label: string): string => `Fields of ${noun(label)}`,
+    number: "Number",
+    back: "Back",
+    notSorted: "Lists cannot be sorted by this field of a related record.",
+    readOnly: (label: string): string => `This belongs to ${noun(label)}. Change it there.`
+  },
+  /** Several fields in one change. */
+  bulk: {
+    add: "Add a field",
+    leaveOut: (label: string): string => `Leave out ${noun(label)}`
+  },
   columns: {
     sortAscending: "Sort ascending",
     sortDescending: "Sort descending",

@@ -473,6 +473,18 @@ export const es: AppMessages = {
     noneRunText: "Una tarea aparece aquí mientras un worker la ejecuta, con lo que indica.",
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Campos de ${noun(label)}`,
+    number: "Número",
+    back: "Atrás",
+    notSorted: "No se puede ordenar por este campo de un registro relacionado.",
+    readOnly: (label) => `Esto pertenece a ${noun(label)}. Cámbielo allí.`
+  },
+  bulk: {
+    add: "Añadir un campo",
+    leaveOut: (label) => `No cambiar ${noun(label)}`
+  },
   columns: {
     sortAscending: "Orden ascendente",
     sortDescending: "Orden descendente",

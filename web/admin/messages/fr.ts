@@ -476,6 +476,18 @@ export const fr: AppMessages = {
     noneRunText: "Une tâche est affichée ici tant qu’un worker l’exécute, avec ce qu’elle indique.",
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
   },
+  paths: {
+    through: (before, label) => `${before} → ${label}`,
+    fieldsOf: (label) => `Champs de ${noun(label)}`,
+    number: "Nombre",
+    back: "Retour",
+    notSorted: "Impossible de trier par ce champ d’un enregistrement lié.",
+    readOnly: (label) => `Cette valeur appartient à ${noun(label)}. Modifiez-la là.`
+  },
+  bulk: {
+    add: "Ajouter un champ",
+    leaveOut: (label) => `Ne pas modifier ${noun(label)}`
+  },
   columns: {
     sortAscending: "Tri croissant",
     sortDescending: "Tri décroissant",

@@ -11,6 +11,7 @@ import {
   textOfSimple,
   withCondition
 } from "./conditions.ts"
+import { subjectAt } from "./subjects.ts"
 
 const field = (name: string, kind: string, more: object = {}) => ({
   name,
@@ -47,7 +48,8 @@ const catalogue = catalogueOf({
     ],
     relations: [
       { name: "customer", resource: "customers", many: false, field: "customer_id", targetField: "id" },
-      { name: "lost", resource: "nowhere", many: false, field: "customer_id", targetField: "id" }
+      { name: "lost", resource: "nowhere", many: false, field: "customer_id", targetField: "id" },
+      { name: "lines", resource: "lines", many: true, field: "id", targetField: "order_id" }
     ],
     softDelete: false,
     tenantScoped: false,
@@ -58,6 +60,32 @@ const catalogue = catalogueOf({
     primaryKey: ["id"],
     fields: [field("id", "integer", { bits: 64 }), field("country", "country")],
     relations: [{ name: "orders", resource: "orders", many: true, field: "id", targetField: "customer_id" }],
+    softDelete: false,
+    tenantScoped: false,
+    owner: null,
+    version: null
+  }, {
+    name: "lines",
+    primaryKey: ["id"],
+    fields: [
+      field("id", "integer", { bits: 64 }),
+      field("order_id", "integer", { relation: "orders" }),
+      field("product_id", "integer", { relation: "products" }),
+      field("quantity", "integer")
+    ],
+    relations: [
+      { name: "order", resource: "orders", many: false, field: "order_id", targetField: "id" },
+      { name: "product", resource: "products", many: false, field: "product_id", targetField: "id" }
+    ],
+    softDelete: false,
+    tenantScoped: false,
+    owner: null,
+    version: null
+  }, {
+    name: "products",
+    primaryKey: ["id"],
+    fields: [field("id", "integer", { bits: 64 }), field("name", "text", { label: "Called" })],
+    relations: [],
     softDelete: false,
     tenantScoped: false,
     owner: null,
@@ -75,13 +103,74 @@ const orders = catalogue.resources.get("orders")!
 const read = (text: string) => Result.getOrThrow(readConditions(text, orders))
 
 describe("conditions of a filter", () => {
-  it("go through the relations that the service names, as text", () => {
+  it("go through the relations that the service names", () => {
     const text = "customer.country = \"DE\" AND has(customer, \"count(orders) > 3\") AND status = \"paid\""
     const conditions = read(text)
     expect(printConditions(conditions.map((each) => each.text))).toBe(text)
-    expect(conditions.map(({ simple }) => simple?.field ?? null)).toEqual([null, null, "status"])
+    expect(conditions.map(({ simple }) => simple?.field ?? null)).toEqual(["customer.country", null, "status"])
     const refused = readConditions("lost.id = 1", orders)
-    expect(Result.isFailure(refused) && refused.failure[0]!.hint).toBe("The relations here: customer.")
+    expect(Result.isFailure(refused) && refused.failure[0]!.hint).toBe("The relations here: customer, lines.")
+  })
+
+  it.each<readonly [string, Simple | null]>([
+    ["customer.country = NO", { field: "customer.country", is: "is", values: ["NO"] }],
+    ["customer.country != NO", { field: "customer.country", is: "isNot", values: ["NO"] }],
+    ["in(customer.country, NO, DE)", { field: "customer.country", is: "oneOf", values: ["NO", "DE"] }],
+    ["customer.country = NO OR customer.country = DE", {
+      field: "customer.country",
+      is: "oneOf",
+      values: ["NO", "DE"]
+    }],
+    ["NOT in(customer.country, NO, DE)", { field: "customer.country", is: "noneOf", values: ["NO", "DE"] }],
+    ["isNull(customer.country)", { field: "customer.country", is: "empty", values: [] }],
+    ["customer.country = null", { field: "customer.country", is: "empty", values: [] }],
+    ["customer.country:*", { field: "customer.country", is: "notEmpty", values: [] }],
+    ["lines.quantity > 10", { field: "lines.quantity", is: "over", values: ["10"] }],
+    ["lines.product.name:chair", { field: "lines.product.name", is: "contains", values: ["chair"] }],
+    ["customer.orders.created > now() - 30d", { field: "customer.orders.created_at", is: "inLast", values: ["30d"] }],
+    ["has(lines)", { field: "count(lines)", is: "notEmpty", values: [] }],
+    ["NOT has(lines)", { field: "count(lines)", is: "empty", values: [] }],
+    ["count(lines) >= 3", { field: "count(lines)", is: "atLeast", values: ["3"] }],
+    ["count(lines) != 0", { field: "count(lines)", is: "isNot", values: ["0"] }],
+    ["has(lines, \"quantity > 10\")", { field: "lines.quantity", is: "over", values: ["10"] }],
+    // One record must pass all of it, or must be there and lack a value: no chip says that.
+    ["has(lines, \"quantity > 10 AND product.name:chair\")", null],
+    ["has(lines, \"quantity != 1\")", null],
+    ["has(lines, \"isNull(quantity)\")", null],
+    ["has(customer, \"count(orders) > 5\")", null],
+    ["has(lines.product)", null],
+    ["NOT lines.quantity > 10", null],
+    ["count(lines, \"quantity > 1\") >= 3", null],
+    ["NOT count(lines) >= 3", null],
+    ["customer.country = NO OR lines.quantity = 1", null]
+  ])("through relations are taken apart, and come back: %s", (text, simple) => {
+    const [condition, ...more] = read(text)
+    expect(more).toEqual([])
+    expect(condition!.simple).toEqual(simple)
+    const again = simple === null ? text : textOfSimple(simple, orders)!
+    expect(read(again)[0]!.simple).toEqual(simple)
+    expect(read(condition!.text)[0]!.simple).toEqual(simple)
+  })
+
+  it("on related records name only what the caller sees", () => {
+    expect(subjectAt(orders, "customer.country")!.resource.name).toBe("customers")
+    expect(subjectAt(orders, "count(lines)")!.field.kind).toBe("integer")
+    for (
+      const text of ["lost.id", "customer.secret", "count(lost)", "count(customer.orders)", "customer.", ".id", ""]
+    ) {
+      expect(subjectAt(orders, text)).toBeUndefined()
+      const written = textOfSimple({ field: text, is: "is", values: ["1"] }, orders)
+      expect(written === null || Result.isFailure(readConditions(written, orders))).toBe(true)
+    }
+  })
+
+  it("on a number are never more than a number", () => {
+    const asked = (value: string) => checkSimple({ field: "count(lines)", is: "atLeast", values: [value] }, orders)!
+    expect(asked("3")).toEqual(Result.succeed("count(lines) >= 3"))
+    for (const hostile of ["3 OR status = paid", "-1", "x", "3) AND (1"]) {
+      expect(Result.isFailure(asked(hostile))).toBe(true)
+    }
+    expect(checkSimple({ field: "count(lines)", is: "atLeast", values: [] }, orders)).toBeNull()
   })
 
   it.each<readonly [string, readonly (Simple | null)[]]>([

@@ -19,6 +19,7 @@ import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
+import { countedBy, farOf, placeIn, through } from "./subjects.ts"
 
 /** The operators that people choose from. */
 export type Operator =
@@ -38,7 +39,7 @@ export type Operator =
 
 /** A condition that can be edited in parts. `values` are exact texts. `inLast` has one, such as `30d`. */
 export interface Simple {
-  /** Empty for a search. */
+  /** A field, a path to one (`customer.country`), or the number of related records (`count(lines)`). Empty for a search. */
   readonly field: string
   readonly is: Operator
   readonly values: readonly string[]
@@ -216,6 +217,11 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
     const value = literalOf(tree.value)
     return value === null ? null : { field: tree.field.name, values: [value] }
   }
+  if (tree.op === "some") {
+    const { at, end } = farOf(tree)
+    const found = equalities(end)
+    return found === null ? null : { ...found, field: at + found.field }
+  }
   if (tree.op !== "or") return null
   const parts = tree.items.map(equalities)
   const field = parts[0]?.field
@@ -223,8 +229,34 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
   return { field, values: parts.flatMap((part) => part!.values) }
 }
 
+/** The parts of a condition on related records, or of its denial. */
+const farSimple = (tree: Far, denied: boolean): Simple | null => {
+  if (tree.op === "count") {
+    const { is, item, number, way } = tree
+    if (item.op !== "true" || (denied && is !== "=")) return null
+    const word = is === "=" ? (denied ? "isNot" : "is") : comparisons[is]
+    return { field: `count(${way.relation.name})`, is: word, values: [String(number)] }
+  }
+  const { at, end } = farOf(tree)
+  if (end.op === "true") {
+    const name = at.slice(0, -1)
+    return name.includes(".") ? null : { field: `count(${name})`, is: denied ? "empty" : "notEmpty", values: [] }
+  }
+  // These say something of a record that is there: no path says that.
+  const present = end.op === "not" && end.item.op === "null"
+  if (end.op === "null" || (end.op === "not" && !present)) return null
+  const simple = isFar(end) ? null : simpleOf(denied ? not(end) : end)
+  return simple === null || simple.is === "search" ? null : { ...simple, field: at + simple.field }
+}
+
+type Far = Extract<FilterTree, { readonly op: "some" | "count" }>
+
+const isFar = (tree: FilterTree): tree is Far => tree.op === "some" || tree.op === "count"
+
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
+  if (isFar(tree)) return farSimple(tree, false)
+  if (tree.op === "not" && isFar(tree.item)) return farSimple(tree.item, true)
   // What is inside of a field has no input of its own.
   const inner = tree.op === "not" ? tree.item : tree.op === "or" ? tree.items[0]! : tree
   if ("field" in inner && inner.field.member !== undefined) return null
@@ -289,13 +321,33 @@ export const printConditions = (texts: readonly string[]): string =>
   // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
 
-/** The same of a list. One that is empty has no elements, or is null. */
-const textOfList = (field: FieldOf<"list">, is: Operator, values: readonly string[]): string | null => {
+/** The condition on a list. One that is empty has no elements, or is null. */
+const treeOfList = (field: FieldOf<"list">, is: Operator, values: readonly string[]): FilterTree | null => {
   const some: FilterTree = { op: "length", field, is: ">", number: 0 }
-  if (is === "empty" || is === "notEmpty") return printFilter(is === "empty" ? not(some) : some)
+  if (is === "empty" || is === "notEmpty") return is === "empty" ? not(some) : some
   if (values.length === 0) return null
   const has: FilterTree = { op: "has", field, values: values.map((text) => ({ of: "literal", text })) }
-  return printFilter(is === "noneOf" || is === "isNot" ? not(has) : has)
+  return is === "noneOf" || is === "isNot" ? not(has) : has
+}
+
+const comparators: { readonly [is in Operator]?: string } = {
+  is: "=",
+  isNot: "!=",
+  over: ">",
+  atLeast: ">=",
+  under: "<",
+  atMost: "<="
+}
+
+/** The unchecked text of a condition on the number of related records. */
+const textOfCount = (relation: string, is: Operator, value: string): string | null => {
+  if (is === "notEmpty") return `has(${relation})`
+  if (is === "empty") return `NOT has(${relation})`
+  const comparator = comparators[is]
+  // A text that is no number stays one, so that it is refused and is never more than a value.
+  return comparator === undefined || value === ""
+    ? null
+    : `count(${relation}) ${comparator} ${/^\d+$/.test(value) ? value : JSON.stringify(value)}`
 }
 
 /** The unchecked text of a simple condition. Null if values are missing. */
@@ -305,13 +357,16 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
     const [text = ""] = values
     return text.trim() === "" ? null : printFilter({ op: "search", fields: scope.searched, text })
   }
-  const field = scope.names.get(name)
-  if (field === undefined) return null
-  if (field.kind === "list") return textOfList(field, is, values)
+  const counted = countedBy(name)
+  if (counted !== undefined) return textOfCount(counted, is, values[0]?.trim() ?? "")
+  const place = placeIn(scope, name)
+  if (place === null) return null
+  const { field, ways } = place
   const literal = (text: string): Operand => ({ of: "literal", text })
   const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
   const [first = ""] = values
   const tree = ((): FilterTree | null => {
+    if (field.kind === "list") return treeOfList(field, is, values)
     switch (is) {
       case "empty":
         return { op: "null", field }
@@ -341,7 +396,7 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
       }
     }
   })()
-  return tree === null || tree === always ? null : printFilter(tree)
+  return tree === null || tree === always ? null : printFilter(through(ways, tree))
 }
 
 /** The checked text of a simple condition, or an error message. */

@@ -1,14 +1,12 @@
 /** One change of all matching records. The user chooses it, a dry run tries it on the first records, and the service runs it as a task with progress. */
 
 import { type ReactNode, useEffect, useRef, useState } from "react"
-import { textOf } from "../field/text.ts"
-import { useReader } from "../field/value.tsx"
 import { Dialog } from "../ground/parts.tsx"
 import { Problem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
-import { fieldLabel, type Resource } from "../model/catalogue.ts"
-import { ChangeDialog, type ChangeStep, useChange } from "./change.tsx"
+import type { Resource } from "../model/catalogue.ts"
+import { ChangeDialog, ChangedWords, type ChangeStep, useChange } from "./change.tsx"
 import { type BulkBody, type BulkOp, type BulkPreview, isOver, previewBulk, startBulk, useTask } from "./tasks.ts"
 import { Progress, Refusals, TaskButtons } from "./view.tsx"
 
@@ -54,7 +52,6 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
   const w = useMessages().task
   const { format, t } = useLocale()
   const change = useChange(resource)
-  const reader = useReader()
   const busy: Step = { at: "busy", done: 0, all: count }
   const [step, setStep] = useState<Step>(op === "update" ? { at: "choose" } : busy)
   const ending = useRef(new AbortController())
@@ -117,12 +114,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
     >
       {found !== null && (
         <>
-          {op === "update" && change.field !== undefined && (
-            <b className="bulk-what">
-              {fieldLabel(resource, change.name)}:{" "}
-              {textOf(resource, change.field, change.draft?.value, reader) || t.field.empty}
-            </b>
-          )}
+          {op === "update" && <ChangedWords change={change} resource={resource} />}
           <p role="status">
             {found.total === 0
               ? w.none
