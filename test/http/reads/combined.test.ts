@@ -4,6 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { where } from "../../../core/domain/access/where.ts"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { fn } from "../../../core/domain/declare/database-function.ts"
 import { f, relation } from "../../../core/domain/declare/field.ts"
@@ -48,6 +49,16 @@ const nodes = defineResource("nodes", {
   primaryKey: "id",
   fields: { id: f.integer().filterable().sortable(), parent_id: relation("nodes").optional().filterable() }
 })
+const keepers = defineResource("keepers", {
+  table: "found",
+  primaryKey: "id",
+  fields: { id: f.integer(), user_id: f.text().filterable().sortable() }
+})
+const parcels = defineResource("parcels", {
+  primaryKey: "id",
+  fields: { id: f.integer().sortable(), keeper_id: relation(keepers).filterable() },
+  access: { read: true, update: where`keeper.user_id = caller.id` }
+})
 const big = {
   id: f.integer(),
   n: f.integer().filterable().sortable(),
@@ -57,7 +68,7 @@ const bigView = defineResource("big_view", { readOnly: true, primaryKey: "id", f
 const bigOf = defineResource("big_of", { from: fn("public.big_of", {}), primaryKey: "id", fields: big })
 
 const config = defineConfig({
-  resources: [makers, things, thingsOf, nodes, bigView, bigOf],
+  resources: [makers, things, thingsOf, nodes, keepers, parcels, bigView, bigOf],
   roles: defineRoles({ admin: ["*"] }),
   options: { tasks: false }
 })
@@ -75,6 +86,10 @@ const schema = `
     from things t where t.id between low and high $$;
   create table r (id int primary key, parent_id int references r);
   insert into r values (1, null), (2, 1), (3, 2), (4, 1);
+  create table found (id int primary key, user_id text not null);
+  create table parcels (id int primary key, keeper_id int not null references found);
+  insert into found values (1, '1'), (2, '2');
+  insert into parcels values (1, 1), (2, 2), (3, 1);
   create table big (id int primary key, n int not null, at int);
   insert into big select i, i % 97, i from generate_series(1, 30000) i;
   create index on big (at);
@@ -170,6 +185,21 @@ describe("reads in combination", () => {
       { id: 1, expand: { nodes: [{ id: 2, expand: { nodes: [{ id: 3 }] } }, { id: 4 }] } }
     ])
   })
+
+  it.each(["id", "keeper.user_id,id"])(
+    "judge each row by related records in a table of any name, by %s",
+    async (order) => {
+      for (const size of [2, 500]) {
+        const list = await get("parcels", { order_by: order, page_size: size })
+        expect(list.status, list.text).toBe(200)
+        const items = list.json["items"] as unknown as ReadonlyArray<
+          { readonly id: number; readonly permissions: object }
+        >
+        expect(items.length).toBe(Math.min(size, 3))
+        for (const { id, permissions } of items) expect(permissions).toMatchObject({ update: id !== 2 })
+      }
+    }
+  )
 
   it.each([
     ["big_view", { order_by: "n" }],
