@@ -59,10 +59,31 @@ export const faults = [
   },
   {
     rule: "the focus goes to a refused field",
-    file: "web/admin/record/use-record.ts",
-    old: "setTimeout(() => focusProblem(fields))",
+    file: "web/admin/record/refusals.ts",
+    old: "setTimeout(() => focusProblem({ ...own, ...inRows }))",
     new: "void focusProblem",
-    tests: ["test/browser/admin/reach.test.ts"]
+    tests: ["test/browser/admin/reach.test.ts", "test/browser/admin/care.test.ts"]
+  },
+  {
+    rule: "a refusal stands in the row whose operation was refused",
+    file: "web/admin/record/rows.ts",
+    old: "const row = operated(rows)[at]",
+    new: "const row = operated(rows)[0]",
+    tests: ["web/admin/record/rows.test.ts"]
+  },
+  {
+    rule: "drafts hold no links of files",
+    file: "web/admin/record/kept.ts",
+    old: "files.has(name) ? withoutLinks(value) : value",
+    new: "value",
+    tests: ["web/admin/record/kept.test.ts"]
+  },
+  {
+    rule: "a token of a session that another tab has ended is not sent",
+    file: "web/admin/model/client.ts",
+    old: "if (token !== undefined && token === ended)",
+    new: "if (token === null)",
+    tests: ["test/browser/admin/care.test.ts"]
   },
   {
     rule: "the browser keeps no token",

@@ -22,7 +22,7 @@ let token: string
 beforeAll(async () => {
   database = await openShape({ name: "cinema" })
   project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: secret })
-  for (const command of [["introspect"], ["migration", "--apply"]]) {
+  for (const command of [["introspect", "--views"], ["migration", "--apply"]]) {
     expect(await project.quick(...command)).toMatchObject({ code: 0, stderr: "" })
   }
   const port = await freePort()
@@ -55,7 +55,7 @@ const encoded = (path: string): string => {
 
 const ask = async ({ ask, body, headers }: Question): Promise<{ readonly status: number; readonly body: unknown }> => {
   const [, method = "GET", path] = /^(?:(GET|POST|PATCH|DELETE) )?(.*)$/.exec(ask)!
-  const response = await fetch(`${url}/api/v1/${encoded(path!)}`, {
+  const response = await fetch(`${url}/api/v1${path!.startsWith(":") ? "" : "/"}${encoded(path!)}`, {
     method,
     headers: {
       authorization: `Bearer ${token}`,

@@ -150,7 +150,95 @@ export const postgrest: readonly Question[] = [
     status: 201,
     answer: { name: "Ed", email: "ed@example.org" }
   },
-  { there: "DELETE /employees?name=eq.Ed", ask: "DELETE employees?filter=name = Ed&expected_count=1", answer: {} }
+  { there: "DELETE /employees?name=eq.Ed", ask: "DELETE employees?filter=name = Ed&expected_count=1", answer: {} },
+  { there: "/films?tags=cs.{war}&order=id", ask: "films?filter=tags:war&order_by=id", answer: titles(samurai, "Ran") },
+  {
+    there: "/films?tags=ov.{paris,music}&order=id",
+    ask: "films?filter=in(tags, paris, music)&order_by=id",
+    answer: titles(cleo, "The Piano", "A Quiet Plan")
+  },
+  { there: "/films?tags=eq.{}", ask: "films?filter=NOT length(tags) > 0", answer: titles("Running Late") },
+  {
+    there: "/films?words=wfts(english).piano or samurais&order=id",
+    ask: "films?filter=search(words, \"piano or samurais\")&order_by=id",
+    answer: titles(samurai, "The Piano")
+  },
+  {
+    there: "/films?words=fts(english).samurai, ordered by ts_rank in a function",
+    ask: "films?filter=search(words, \"samurai\")&order_by=rank(words, \"samurai\") desc, id",
+    answer: titles(samurai)
+  },
+  {
+    there: "a view that compares columns: takings > budget",
+    ask: "films?filter=takings > field(budget)&order_by=id",
+    answer: titles(cleo, "Ran", "The Piano")
+  },
+  {
+    there: "a view that compares dates: released_on > planned_on",
+    ask: "films?filter=released_on > field(planned_on)&order_by=id",
+    answer: titles(cleo, "Ran")
+  },
+  {
+    there: "/films?select=title,directors(last_name)&order=directors(last_name).desc,id.asc&limit=3",
+    ask: "films?fields=title&order_by=director.last_name desc, id&filter=director_id:*&page_size=3",
+    answer: titles(cleo, "Vagabond", samurai)
+  },
+  {
+    there: "/films?runtime=gt.2 hours&order=id",
+    ask: "films?filter=runtime > PT2H&order_by=id",
+    answer: titles(samurai, "Ran")
+  },
+  {
+    there: "/screenings?during=ov.[2026-03-02,2026-03-03)&order=id",
+    ask: "screenings?fields=id&filter=overlaps(during, \"[2026-03-02T00:00:00Z,2026-03-03T00:00:00Z)\")&order_by=id",
+    answer: { items: [{ id: "3" }, { id: "4" }] }
+  },
+  {
+    there: "/screenings?during=cs.2026-03-01T20:00:00Z",
+    ask: "screenings?fields=id&filter=during:\"2026-03-01T20:00:00Z\"",
+    answer: { items: [{ id: "2" }] }
+  },
+  {
+    there: "/screenings?price=gt.10&order=id",
+    ask: "screenings?fields=id,price&filter=price > 10&order_by=id",
+    answer: { items: [{ id: "2", price: "12.00" }, { id: "3", price: "12.00" }] }
+  },
+  {
+    there: "/screenings?opens=lt.18:00&order=id",
+    ask: "screenings?fields=id,opens&filter=opens < \"18:00\"&order_by=id",
+    answer: { items: [{ id: "1", opens: "17:30:00" }, { id: "4", opens: "17:45:30.5" }] }
+  },
+  {
+    there: "/screenings?booked_from=eq.10.0.0.7",
+    ask: "screenings?fields=id&filter=booked_from = \"10.0.0.7\"",
+    answer: { items: [{ id: "1" }] }
+  },
+  { there: "/films?select=poster&id=eq.1", ask: "films/1?fields=poster", answer: { poster: "AQI=" } },
+  {
+    there: "/employees?email=ilike.DI@EXAMPLE.ORG",
+    ask: "employees?fields=name&filter=same(email, \"DI@EXAMPLE.ORG\")",
+    answer: names("Di")
+  },
+  {
+    there: "/films?order=status,id&limit=2",
+    ask: "films?fields=title&order_by=status, id&page_size=2",
+    answer: titles("A Quiet Plan", "Running Late")
+  },
+  {
+    there: "/rpc/films_of?director=2&since=1960",
+    ask: "films_of?fields=title&args.director=2&args.since=1960",
+    answer: titles("Ran")
+  },
+  {
+    there: "/film_sums?films=gt.1&order=last_name (a view)",
+    ask: "film_sums?filter=films > 1&order_by=last_name",
+    answer: { items: [{ last_name: "Campion" }, { last_name: "Kurosawa" }, { last_name: "Varda" }] }
+  },
+  {
+    there: "/films_by_year?year=eq.1985 (a materialized view)",
+    ask: "films_by_year?filter=year = 1985",
+    answer: { items: [{ films: "2" }] }
+  }
 ]
 
 /** The same in the words of Hasura's pages on queries and mutations. */
@@ -231,5 +319,44 @@ export const hasura: readonly Question[] = [
     there: "films(distinct_on: year) { year }",
     ask: "films:facets?field=year&limit=1",
     answer: { facets: [{ value: 1985, count: 2 }] }
+  },
+  {
+    there: "films(where: {tags: {_contains: [\"drama\"]}}, order_by: {director: {born: asc}, id: asc}) { title }",
+    ask: "films?fields=title&filter=tags:drama&order_by=director.born, id",
+    answer: titles(cleo, "Vagabond", "The Piano")
+  },
+  {
+    there: "films(where: {status: {_gt: planned}}, order_by: {id: asc}) { title }",
+    ask: "films?fields=title&filter=NOT status = planned&order_by=id&page_size=2",
+    answer: titles(cleo, "Vagabond")
+  },
+  {
+    there: "directors(where: {films_aggregate: {count: {predicate: {_eq: 0}}}}) { last_name }",
+    ask: "directors?fields=last_name&filter=count(films) = 0",
+    answer: { items: [{ last_name: "Nobody" }] }
+  },
+  {
+    there:
+      "films(where: {_or: [{director: {last_name: {_eq: \"Varda\"}}}, {rating: {_gt: 8.5}}]}, order_by: {id: asc}) { title }",
+    ask: "films?fields=title&filter=director.last_name = Varda OR rating > 8.5&order_by=id",
+    answer: titles(cleo, "Vagabond", samurai)
+  },
+  {
+    there: "screenings_aggregate(where: …) { aggregate { sum { sold } max { sold } } } by room",
+    ask: "screenings:aggregate?group_by=room_code.name&measures=sum(sold),max(sold)&order_by=room_code.name",
+    answer: {
+      groups: [{ group: { "room_code.name": "Grand" }, measures: { "sum(sold)": "419", "max(sold)": "299" } }, {
+        group: { "room_code.name": "Studio" },
+        measures: { "sum(sold)": "52" }
+      }]
+    }
+  },
+  {
+    there: "insert_actors(objects: [{…}, {…}], on_conflict: …)",
+    ask: "POST :batchWrite",
+    body: {
+      ops: ["Anna Karina", "Setsuko Hara"].map((name) => ({ op: "create", resource: "actors", data: { name } }))
+    },
+    answer: {}
   }
 ]

@@ -291,7 +291,7 @@ export const FileInput = (props: InputProps): ReactNode => {
     const counts = (): boolean => running.current?.abort === abort
     setSending({ file: chosen, share: 0, abort })
     // The form cannot be saved during an upload.
-    onChange({ value: undefined, problem: t.file.underWay })
+    onChange({ value: undefined, problem: t.file.underWay, waits: true })
     try {
       const uploaded = await client.upload(resource.name, field.name, chosen, {
         signal: abort.signal,
@@ -365,7 +365,7 @@ export const FileInput = (props: InputProps): ReactNode => {
                   aria-label={t.file.sending(isolated(sending.file.name))}
                 />
               </span>
-              <span className="dim num">{format.percent(sending.share)}</span>
+              <span className="dim num">{format.share(sending.share)}</span>
               <button type="button" className="btn quiet" onClick={() => sending.abort.abort()}>
                 {t.shell.cancel}
               </button>

@@ -132,7 +132,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
     list.current = next.filter((text) => text !== "")
     told.current.add(list.current)
     // The form cannot be saved during an upload.
-    onChange({ value: list.current, problem: busy.current ? t.file.underWay : null })
+    onChange({ value: list.current, ...(busy.current ? { problem: t.file.underWay, waits: true } : { problem: null }) })
   }
   const uploads = useUploads(props, {
     discarded,
@@ -305,7 +305,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
                     />
                   )}
               </span>
-              {upload.share !== null && <span className="dim num">{format.percent(upload.share)}</span>}
+              {upload.share !== null && <span className="dim num">{format.share(upload.share)}</span>}
               <button
                 type="button"
                 className="btn quiet bare"

@@ -30,6 +30,8 @@ export interface Draft {
   readonly problem: string | null
   /** The typed text, if it is not a valid value. It is shown again. */
   readonly text?: string
+  /** True while a file is on its way: the form cannot be saved yet, but nothing is wrong. `problem` says so. */
+  readonly waits?: boolean
 }
 
 const fine = (value: unknown): Draft => ({ value, problem: null })

@@ -2,6 +2,15 @@
 
 const ownerStore = "admin:drafts-of"
 
+/** Whether the tab keeps unsaved input of any form. */
+export const hasDrafts = (): boolean => {
+  try {
+    return Object.keys(sessionStorage).some((name) => name.startsWith("admin:draft:"))
+  } catch {
+    return false
+  }
+}
+
 /** Removes the drafts in this tab if another user signs in. Null: the user has signed out. */
 export const keepDraftsOf = (user: string | null): void => {
   try {

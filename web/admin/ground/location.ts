@@ -92,6 +92,12 @@ export const go = (to: string, options: GoOptions = {}): void => {
   })
 }
 
+/** Loads another page in place of the app. The guards are not asked: whoever calls this has asked already. */
+export const leaveApp = (href: string): void => {
+  guards.clear()
+  location.assign(href)
+}
+
 /** Stores data in the history entry, without navigation. */
 export const remember = (values: { readonly [name: string]: unknown }): void => {
   const memory = { ...entryOf(history.state).memory, ...values }

@@ -1,8 +1,8 @@
-/** Which overlay is open: the palette or the shortcuts. Pages open an overlay without importing it. */
+/** Which overlay is open: the palette, the shortcuts, or the question before signing out. Pages open an overlay without importing it. */
 
 import { useSyncExternalStore } from "react"
 
-export type Overlay = "palette" | "shortcuts" | null
+export type Overlay = "palette" | "shortcuts" | "sign-out" | null
 
 let overlay: Overlay = null
 const listeners = new Set<() => void>()

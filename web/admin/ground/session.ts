@@ -8,8 +8,10 @@ import type { MetaDocument } from "../../client/meta.ts"
 import { ProblemError } from "../../client/problem.ts"
 import type { SessionUser } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { ownClient as client } from "../model/client.ts"
-import { keepDraftsOf } from "./drafts.ts"
+import { endToken, ownClient as client } from "../model/client.ts"
+import { hasDrafts, keepDraftsOf } from "./drafts.ts"
+import { leaveApp } from "./location.ts"
+import { openOverlay } from "./overlays.ts"
 
 export type Session =
   | { readonly state: "checking" }
@@ -75,10 +77,12 @@ export const begin = (load: () => Promise<void>): void => {
 const isForeign = ({ url }: ProblemError, meta: MetaDocument): boolean =>
   meta.sources.some((source) => url.startsWith(source.url.slice(0, source.url.lastIndexOf("/") + 1)))
 
-/** Call this with the error of every failed call. A 401 of the own service means that the session has ended. */
-export const noticeFailure = (error: unknown): void => {
-  if (!(error instanceof ProblemError && error.status === 401) || session.state !== "in" || session.ended) return
-  if (!isForeign(error, session.meta)) put({ ...session, ended: true })
+/** Call this with the error of every failed call. True: it is a 401 of the own service, so the session has ended, and the user is asked to sign in again. */
+export const noticeFailure = (error: unknown): boolean => {
+  if (!(error instanceof ProblemError && error.status === 401) || session.state !== "in") return false
+  if (isForeign(error, session.meta)) return false
+  if (!session.ended) put({ ...session, ended: true })
+  return true
 }
 
 /** Ends the session in every tab. The page is reloaded, so that no data stays on it. */
@@ -86,11 +90,20 @@ export const leave = async (): Promise<void> => {
   await client.auth.signOut().catch(() => undefined)
   keepDraftsOf(null)
   channel?.postMessage("out")
-  location.assign(prefix === "" ? "/" : prefix)
+  leaveApp(prefix === "" ? "/" : prefix)
+}
+
+/** Signs out. If drafts would be lost, the app asks first. */
+export const signOut = (): void => {
+  if (hasDrafts()) openOverlay("sign-out")
+  else void leave()
 }
 
 channel?.addEventListener("message", ({ data }) => {
-  if (data === "out" && session.state === "in") put({ ...session, ended: true })
+  if (data === "out" && session.state === "in") {
+    endToken()
+    put({ ...session, ended: true })
+  }
   if (data === "in" && (session.state === "out" || (session.state === "in" && session.ended))) void enter()
 })
 

@@ -223,6 +223,9 @@ export const ar: AppMessages = {
     keepRow: "إبقاء الصف",
     allOf: (count) => `إظهار الكل: ${count}`,
     noRows: "لا شيء بعد.",
+    signOutTitle: "تسجيل الخروج وفقدان تغييراتك؟",
+    signOutText: "في هذا التبويب تغييرات لم تُحفظ. تسجيل الخروج يتجاهلها.",
+    locked: "لا يمكنك تغيير هذا السجل.",
     leaveTitle: "المغادرة دون حفظ؟",
     leaveText: "تبقى تغييراتك كمسودة في هذا التبويب. تجدها هنا عند عودتك.",
     leave: "مغادرة",
@@ -501,7 +504,6 @@ export const ar: AppMessages = {
     changed: (fields, who) => `غيّر ${who ?? "شخص آخر"} هذا السجل: ${fields}.`,
     meanwhile: (fields, who) =>
       `غيّر ${who ?? "شخص آخر"} هذا السجل أثناء تحريرك له: ${fields}. يجمع الحفظ بين التغييرين.`,
-    removed: "حذف شخص آخر هذا السجل.",
     hide: "إخفاء"
   },
   place: {

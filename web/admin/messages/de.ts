@@ -226,6 +226,9 @@ export const de: AppMessages = {
     keepRow: "Zeile behalten",
     allOf: (count) => `Alle ${count} zeigen`,
     noRows: "Noch keine.",
+    signOutTitle: "Abmelden und Änderungen verlieren?",
+    signOutText: "In diesem Tab sind Änderungen, die nicht gespeichert sind. Beim Abmelden gehen sie verloren.",
+    locked: "Sie dürfen diesen Datensatz nicht ändern.",
     leaveTitle: "Verlassen, ohne zu speichern?",
     leaveText: "Ihre Änderungen bleiben als Entwurf in diesem Tab. Sie finden sie hier, wenn Sie zurückkommen.",
     leave: "Verlassen",
@@ -517,7 +520,6 @@ export const de: AppMessages = {
       `${
         who ?? "Jemand"
       } hat diesen Datensatz geändert, während Sie ihn bearbeiten: ${fields}. Beim Speichern wird beides zusammengeführt.`,
-    removed: "Jemand hat diesen Datensatz gelöscht.",
     hide: "Ausblenden"
   },
   place: {

@@ -224,6 +224,9 @@ export const en = {
     keepRow: "Keep the row",
     allOf: (count: string): string => `Show all ${count}`,
     noRows: "None yet.",
+    signOutTitle: "Sign out and lose your changes?",
+    signOutText: "This tab holds changes that are not saved. Signing out discards them.",
+    locked: "You may not change this record.",
     leaveTitle: "Leave without saving?",
     leaveText: "Your changes are kept as a draft in this tab. You find them here when you come back.",
     leave: "Leave",
@@ -514,7 +517,6 @@ export const en = {
     changed: (fields: string, who: string | null): string => `${who ?? "Somebody"} changed this record: ${fields}.`,
     meanwhile: (fields: string, who: string | null): string =>
       `${who ?? "Somebody"} changed this record while you edit it: ${fields}. Saving merges both.`,
-    removed: "Somebody deleted this record.",
     hide: "Hide"
   },
   place: {

@@ -226,6 +226,9 @@ export const es: AppMessages = {
     keepRow: "Dejar la fila",
     allOf: (count) => `Mostrar los ${count}`,
     noRows: "Todavía ninguno.",
+    signOutTitle: "¿Cerrar la sesión y perder sus cambios?",
+    signOutText: "Esta pestaña tiene cambios sin guardar. Al cerrar la sesión se descartan.",
+    locked: "No puede cambiar este registro.",
     leaveTitle: "¿Salir sin guardar?",
     leaveText: "Sus cambios quedan como borrador en esta pestaña. Los encontrará aquí al volver.",
     leave: "Salir",
@@ -511,7 +514,6 @@ export const es: AppMessages = {
       `${
         who ?? "Alguien"
       } ha cambiado este registro mientras usted lo edita: ${fields}. Al guardar se unen ambos cambios.`,
-    removed: "Alguien ha eliminado este registro.",
     hide: "Ocultar"
   },
   place: {

@@ -35,7 +35,10 @@ export interface Formats {
   readonly country: (code: string) => string
   readonly currency: (code: string) => string
   readonly list: (items: readonly string[]) => string
+  /** A change, with its sign. */
   readonly percent: (share: number) => string
+  /** A part of a whole, without a sign. */
+  readonly share: (share: number) => string
   readonly bytes: (size: number) => string
 }
 
@@ -78,6 +81,7 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
   const full = times({ ...date, ...clockTime })
   const exact = times({ dateStyle: "full", timeStyle: "long" })
   const percents = numbers({ style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" })
+  const shares = numbers({ style: "percent", maximumFractionDigits: 0 })
 
   /** By the number of fraction digits. */
   const decimals: (() => Intl.NumberFormat)[] = []
@@ -132,6 +136,7 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
     currency: named("currency"),
     list: (items) => new Intl.ListFormat(locale).format(items),
     percent: (share) => percents().format(share),
+    share: (share) => shares().format(share),
     bytes: (size) => {
       const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const
       const at = size < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(size) / 3))

@@ -226,6 +226,9 @@ export const fr: AppMessages = {
     keepRow: "Garder la ligne",
     allOf: (count) => `Afficher les ${count}`,
     noRows: "Encore aucune.",
+    signOutTitle: "Se déconnecter et perdre vos modifications ?",
+    signOutText: "Cet onglet contient des modifications non enregistrées. La déconnexion les abandonne.",
+    locked: "Vous ne pouvez pas modifier cette fiche.",
     leaveTitle: "Quitter sans enregistrer ?",
     leaveText: "Vos modifications restent en brouillon dans cet onglet. Vous les retrouverez ici.",
     leave: "Quitter",
@@ -512,7 +515,6 @@ export const fr: AppMessages = {
     changed: (fields, who) => `${who ?? "Quelqu’un"} a modifié cette fiche : ${fields}.`,
     meanwhile: (fields, who) =>
       `${who ?? "Quelqu’un"} a modifié cette fiche pendant votre saisie : ${fields}. L’enregistrement réunit les deux.`,
-    removed: "Quelqu’un a supprimé cette fiche.",
     hide: "Masquer"
   },
   place: {

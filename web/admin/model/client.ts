@@ -8,6 +8,7 @@ import {
   type Client,
   createClient,
   type Facets,
+  type FetchFunction,
   type Histogram,
   type Operation,
   type Reference,
@@ -20,9 +21,27 @@ import { config } from "../config.ts"
 
 let pasted: string | null = null
 
+/** The token of the last request, and that of a session which has ended: the service takes it until it runs out. */
+let used: string | undefined
+let ended: string | undefined
+
+/** Sends no token of an ended session. The answer to such a request has the client ask for another token. */
+const send: FetchFunction = async (url, init) => {
+  const token = (init.headers as { readonly [name: string]: string } | undefined)?.["authorization"]
+  if (token !== undefined && token === ended) return new Response(null, { status: 401 })
+  used = token ?? used
+  return globalThis.fetch(url, init)
+}
+
+/** Another tab has ended the session: the token that this one holds is not sent any more. */
+export const endToken = (): void => {
+  ended = used
+}
+
 /** The client of the service itself. */
 export const ownClient: Client = createClient({
   baseUrl: config.basePath,
+  fetch: send,
   ...(config.signIn === "token" ? { token: () => pasted } : {})
 })
 

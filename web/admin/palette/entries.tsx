@@ -12,7 +12,7 @@ import { listAddress } from "../ground/last-address.ts"
 import { go, usePlace, withinApp } from "../ground/location.ts"
 import { useOffers } from "../ground/offers.ts"
 import { openShortcuts } from "../ground/overlays.ts"
-import { leave } from "../ground/session.ts"
+import { signOut } from "../ground/session.ts"
 import { languageChoices, setLanguage, useMessages } from "../messages/locale.tsx"
 import { setPreferences } from "../messages/preferences.ts"
 import { aboutOf, addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
@@ -231,7 +231,7 @@ const useSettings = (): readonly Entry[] => {
       label: t.shell.reference,
       run: () => void window.open(`${config.api}/docs`, "_blank", "noreferrer")
     },
-    { id: "leave", group: t.palette.actions, icon: settings, label: t.shell.signOut, run: () => void leave() }
+    { id: "leave", group: t.palette.actions, icon: settings, label: t.shell.signOut, run: signOut }
   ]
 }
 

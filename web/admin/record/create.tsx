@@ -4,9 +4,10 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { ChevronRight } from "lucide-react"
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import { type ReactNode, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import { holdsFiles } from "../field/kind.ts"
+import { useAgain } from "../ground/again.ts"
 import { useShortcut } from "../ground/keys.ts"
 import { listAddress } from "../ground/last-address.ts"
 import { Link } from "../ground/link.tsx"
@@ -20,14 +21,19 @@ import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../model/cata
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
-import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values, without } from "./draft.ts"
+import { changesOf, defaultsOf, type Drafts, isWaiting, missingOf, problemsOf, type Values } from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
+import { useKeeping } from "./keeping.ts"
 import { keepDrafts, keptDrafts } from "./kept.ts"
 import { LeaveGuard } from "./leaving.tsx"
 import style from "./record.module.css"
+import { useRefusals } from "./refusals.ts"
 import { RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
-import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
+import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount, rowsWait } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
+
+/** The version that a new record is based on. */
+const nothing: Values = {}
 
 const templates = new Map<string, Values>()
 
@@ -95,8 +101,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const [values, setValues] = useState<Values>(start)
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
   const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
-  const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
-  const [refusal, setRefusal] = useState<unknown>(null)
+  const refusals = useRefusals()
   const [saving, setSaving] = useState(false)
   const busy = useRef(false)
   /** The idempotency key of the create. With it, a repeated request creates one record only. */
@@ -104,33 +109,34 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const relations = splitRelations(useManyRelations(resource, null))
   useTitle(t.record.newTitle(resource.view.label.singular))
   const dirty = Object.keys(drafts).length + rowsCount(rows) > 0
-  useEffect(() => keepDrafts(place, { base: {}, drafts, rows }), [place, drafts, rows])
+  useKeeping(place, resource.name, nothing, drafts, rows)
 
   const merged = { ...values, ...changesOf(drafts, {}) }
-  const problems = { ...refused, ...problemsOf(drafts) }
+  const problems = { ...refusals.fields, ...problemsOf(drafts) }
+  const waits = isWaiting(drafts) || rowsWait(rows)
+  const inRows = { ...refusals.rows, ...rowProblems(rows) }
 
   const reset = (next: Values): void => {
     setDrafts({})
     setRows(emptyRows)
-    setRefused({})
-    setRefusal(null)
+    refusals.clear()
     setValues(next)
     keepDrafts(place, null)
     attempt.current = null
   }
 
   const save = async (another: boolean): Promise<void> => {
-    if (busy.current) return
+    if (busy.current || waits) return
     const missing = Object.fromEntries(missingOf(resource.model.fields, merged).map((name) => [name, t.field.required]))
-    const wrong = { ...problemsOf(drafts), ...missing }
-    if (Object.keys(wrong).length > 0 || Object.keys(rowProblems(rows)).length > 0) {
-      setRefused(missing)
+    const wrong = { ...problemsOf(drafts), ...missing, ...rowProblems(rows) }
+    if (Object.keys(wrong).length > 0) {
+      refusals.put(missing)
       focusProblem(wrong)
       return
     }
     busy.current = true
     setSaving(true)
-    setRefusal(null)
+    refusals.clear()
     try {
       attempt.current ??= crypto.randomUUID()
       const record = await send(resource, merged, rows, attempt.current)
@@ -141,24 +147,22 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       if (another) focusProblem(Object.fromEntries(resource.model.fields.map(({ name }) => [name, ""])))
       else go(key === null ? listAddress(resource.name) : addressOf(resource, key), { replace: true, force: true })
     } catch (problem) {
-      noticeFailure(problem)
+      if (noticeFailure(problem)) return again()
       // A refused create wrote nothing. The corrected body needs a new key.
       if (problem instanceof ProblemError) attempt.current = null
-      const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
-      setRefused(fields)
-      setRefusal(Object.keys(fields).length === 0 ? problem : null)
-      setTimeout(() => focusProblem(fields))
+      refusals.refuse(problem, rows, 1)
     } finally {
       busy.current = false
       setSaving(false)
     }
   }
+  const again = useAgain(() => void save(false))
   useShortcut("mod+s", () => void save(false))
   useShortcut("mod+Enter", () => void save(true))
 
   if (!resource.may.create) return <Missing />
   const about = aboutOf(resource)
-  const count = Object.keys({ ...problems, ...rowProblems(rows) }).length
+  const count = Object.keys({ ...problems, ...inRows }).length
   return (
     <>
       <header className={shell.top}>
@@ -173,7 +177,6 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
           {kept !== null && dirty && (
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
           )}
-          {refusal !== null && <Problem error={refusal} />}
           {about !== null && <p dir="auto" className={`about ${style.about}`}>{about}</p>}
           <Fields
             fresh
@@ -185,27 +188,38 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
             onChange={(field, draft) => {
               attempt.current = null
               setDrafts((before) => ({ ...before, [field]: draft }))
-              setRefused((before) => without(before, field))
+              refusals.changeField(field)
             }}
-          />
-          {relations.inline.filter(({ target }) => target.may.create).map((of) => (
-            <RelatedRows
-              key={of.relation.name}
-              of={of}
-              owner={null}
-              live={false}
-              rows={rows}
-              problems={rowProblems(rows)}
-              editable
-              onRows={setRows}
-            />
-          ))}
+          >
+            {relations.inline.filter(({ target }) => target.may.create).map((of) => (
+              <RelatedRows
+                key={of.relation.name}
+                of={of}
+                owner={null}
+                live={false}
+                rows={rows}
+                problems={inRows}
+                editable
+                onRows={(next) => {
+                  attempt.current = null
+                  setRows(next)
+                  refusals.changeRows(rows, next)
+                }}
+              />
+            ))}
+          </Fields>
         </div>
       </div>
+      {refusals.whole !== null && (
+        <div className={style.news}>
+          <Problem error={refusals.whole} />
+        </div>
+      )}
       <SaveBar
         text={null}
         problems={count}
         saving={saving}
+        waits={waits}
         label={t.record.create}
         discardLabel={dirty ? t.record.discard : t.shell.cancel}
         onSave={() => void save(false)}
@@ -214,7 +228,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
           else go(listAddress(resource.name))
         }}
       >
-        <button type="button" className="btn" disabled={saving} onClick={() => void save(true)}>
+        <button type="button" className="btn" disabled={saving || waits} onClick={() => void save(true)}>
           {t.record.createAnother}
         </button>
       </SaveBar>

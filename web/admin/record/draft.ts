@@ -46,11 +46,16 @@ export const changesOf = (drafts: Drafts, record: Values): Values =>
     )
   )
 
-/** The problem of each field that is not valid. */
+/** The problem of each field that is not valid. A file on its way is no problem. */
 export const problemsOf = (drafts: Drafts): { readonly [field: string]: string } =>
   Object.fromEntries(
-    Object.entries(drafts).flatMap(([field, { problem }]) => problem === null ? [] : [[field, problem]])
+    Object.entries(drafts).flatMap(([field, { problem, waits }]) =>
+      problem === null || waits === true ? [] : [[field, problem]]
+    )
   )
+
+/** Whether a file is on its way. The form is saved after it has arrived. */
+export const isWaiting = (drafts: Drafts): boolean => Object.values(drafts).some(({ waits }) => waits === true)
 
 /** The value that a form shows: the draft's, else the record's. */
 export const shownValue = (drafts: Drafts, record: Values, field: string): unknown =>

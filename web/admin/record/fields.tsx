@@ -5,7 +5,7 @@ import { type ReactNode, useId } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { FilesShown } from "../field/files.tsx"
 import { Input } from "../field/input.tsx"
-import { currencyOf, holdsFiles, isLong, relationOf } from "../field/kind.ts"
+import { holdsFiles, isLong, relationOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { ArrayShown, useReader, Value } from "../field/value.tsx"
@@ -27,6 +27,8 @@ export interface FieldsProps {
   readonly writable: (field: MetaField) => boolean
   /** True for a new record: fields that cannot be written are left out, and there are no earlier values. */
   readonly fresh?: boolean
+  /** True if nothing of the record may be changed. The page says so once, and the fields do not repeat it. */
+  readonly locked?: boolean
   readonly onChange: (field: string, draft: Draft) => void
   /** Called when the link of a file has expired, so that the record is read again. */
   readonly onExpired?: () => Promise<void>
@@ -34,6 +36,13 @@ export interface FieldsProps {
 
 /** Whether a field takes the whole width. */
 const isWide = (field: MetaField): boolean => holdsFiles(field) || field.kind === "array" || isLong(field)
+
+/** The name of the field whose value the page's head shows: a key of one part that nobody changes, and that points at nothing. */
+export const keyInHead = ({ fields, model }: Resource): string | null => {
+  const [name, ...more] = model.primaryKey
+  const field = name === undefined || more.length > 0 ? undefined : fields.get(name)
+  return field === undefined || field.writable.update || field.relation !== undefined ? null : field.name
+}
 
 /** The groups of the view. Fields without a group come last. */
 const groupsOf = (
@@ -63,9 +72,11 @@ const RelatedLink = (
 }
 
 const Field = (
-  { drafts, field, fresh = false, onChange, onExpired, problems, record, resource, writable }: FieldsProps & {
-    readonly field: MetaField
-  }
+  { drafts, field, fresh = false, locked = false, onChange, onExpired, problems, record, resource, writable }:
+    & FieldsProps
+    & {
+      readonly field: MetaField
+    }
 ): ReactNode => {
   const t = useMessages()
   const reader = useReader()
@@ -74,15 +85,15 @@ const Field = (
   const changed = name in drafts
   const problem = problems[name]
   const edits = writable(field)
-  const currency = currencyOf(resource, field)
-  const code = currency === null ? null : plain(name in record ? record[currency.name] : null)
   const was = !fresh && changed ? textOf(resource, field, record[name], reader) : ""
-  const hint = problem ??
+  const draft = drafts[name]
+  // A file on its way is said in a calm voice.
+  const hint = problem ?? (draft?.waits === true ? draft.problem : null) ??
     (!fresh && changed
       ? t.record.was(was === "" ? t.field.empty : isolated(short(was, 120)))
       : fresh && field.default !== undefined && "db" in field.default
       ? t.record.dbDefault
-      : !edits && !fresh && field.writable.update
+      : !edits && !fresh && !locked && field.writable.update
       ? t.record.mayNot
       : edits
       ? fieldHelp(field)
@@ -119,7 +130,7 @@ const Field = (
             </>
           )
           : (
-            <div className="input" data-read-only="" role="group" aria-labelledby={id}>
+            <div className={style.text} data-read-only="" role="group" aria-labelledby={id}>
               <span className={isWide(field) ? style.whole : "cut grow"}>
                 {record[name] === null || record[name] === undefined
                   ? <span className="dim">{t.field.empty}</span>
@@ -131,7 +142,6 @@ const Field = (
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}
               </span>
-              {code !== null && code !== "" && edits && <span className="dim">{code}</span>}
             </div>
           )}
       </div>
@@ -142,33 +152,46 @@ const Field = (
   )
 }
 
-export const Fields = (props: FieldsProps): ReactNode => {
+/** The fields in their groups. `children` are rows of related records: they stand before the first group with a long text, but after one group at least. */
+export const Fields = ({ children, ...props }: FieldsProps & { readonly children?: ReactNode }): ReactNode => {
   const { fresh = false, resource, writable } = props
-  return groupsOf(resource).map(({ fields, label }) => {
+  const head = fresh ? null : keyInHead(resource)
+  const groups = groupsOf(resource).flatMap(({ fields, label }) => {
     const shown = fields.flatMap((name) => {
       const field = resource.fields.get(name)
       // When it was deleted is of interest once it was.
       const kept = resource.model.softDelete && name === "deleted_at" && props.record[name] == null
-      return field === undefined || kept || (fresh && !writable(field)) ? [] : [field]
+      return field === undefined || kept || name === head || (fresh && !writable(field)) ? [] : [field]
     })
-    return shown.length === 0 ?
-      null :
-      (
-        <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
-          {label !== null && <h2>{label}</h2>}
-          <div className={style.fields}>
-            {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
-          </div>
-        </section>
-      )
+    return shown.length === 0 ? [] : [{ label, shown }]
   })
+  const long = groups.findIndex(({ shown }, at) => at > 0 && shown.some(isLong))
+  const before = long === -1 ? groups.length : long
+  const draw = (from: number, to: number): ReactNode =>
+    groups.slice(from, to).map(({ label, shown }) => (
+      <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
+        {label !== null && <h2>{label}</h2>}
+        <div className={style.fields}>
+          {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
+        </div>
+      </section>
+    ))
+  return (
+    <>
+      {draw(0, before)}
+      {children}
+      {draw(before, groups.length)}
+    </>
+  )
 }
 
-/** Moves to the first field with a problem. */
-export const focusProblem = (problems: { readonly [field: string]: string }): void => {
-  for (const box of document.querySelectorAll<HTMLElement>("[data-field]")) {
-    if (!(box.dataset["field"]! in problems)) continue
-    box.querySelector<HTMLElement>("input, select, textarea, button")?.focus()
+/** Moves to the first field, or cell of a row, with a problem. Cells are named as in `rowProblems`. */
+export const focusProblem = (problems: { readonly [place: string]: string }): void => {
+  for (const box of document.querySelectorAll<HTMLElement>("[data-field], [data-cell]")) {
+    const { cell, field } = box.dataset
+    if (!((field ?? cell)! in problems)) continue
+    const inner = box.querySelector<HTMLElement>("input, select, textarea, button")
+    ;(inner ?? box).focus()
     box.scrollIntoView({ block: "center" })
     return
   }

@@ -13,11 +13,12 @@ import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { copyText } from "../ground/problem.tsx"
 import { toCurl } from "../list/copied.ts"
 import { useLocale } from "../messages/locale.tsx"
-import type { Resource } from "../model/catalogue.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, clientOf } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
 import { Crumbs } from "./crumbs.tsx"
+import { keyInHead } from "./fields.tsx"
 import { Neighbours } from "./neighbours.tsx"
 import style from "./record.module.css"
 
@@ -46,6 +47,8 @@ export const RecordHead = (props: RecordHeadProps): ReactNode => {
   const queries = useQueryClient()
   const [plugged, setPlugged] = useState<readonly Offer[]>([])
   const state = resource.model.fields.find((field) => field.kind === "enum" && isState(field))
+  const keyName = keyInHead(resource)
+  const key = keyName === null ? null : plain(record[keyName])
   const curl = (): string => toCurl(resource, [record], new URL(clientOf(resource.name).baseUrl, location.href).href)
   const more: readonly MenuEntry[] = [
     ...(resource.may.create ? [{ label: t.record.duplicate, onAction: onDuplicate }] : []),
@@ -65,6 +68,11 @@ export const RecordHead = (props: RecordHeadProps): ReactNode => {
           <bdi>{title}</bdi>
         </h1>
       </Crumbs>
+      {key !== null && !title.includes(key) && (
+        <span className={`dim num ${style.key}`}>
+          <span className="hush">{fieldLabel(resource, keyName!)}</span> <bdi>{key}</bdi>
+        </span>
+      )}
       {state !== undefined && plain(record[state.name]) !== "" && <State value={plain(record[state.name])} />}
       {deleted && <span className="badge" data-tone="bad">{t.list.deleted}</span>}
       <span className="grow" />

@@ -10,8 +10,52 @@ export interface Kept {
   readonly rows: Rows
 }
 
+/** The fields of a resource that hold files. */
+export type FileFields = (resource: string) => ReadonlySet<string>
+
+/** A file without its links, which end, and which let anybody read it. */
+const withoutLinks = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutLinks)
+  if (typeof value !== "object" || value === null) return value
+  const { name, size, type, uri } = value as { readonly [member: string]: unknown }
+  return { uri, name, type, size }
+}
+
+/** A record as it is kept: its own values, which a merge compares. Records that were read along with it are left out. */
+const slim = <R extends Values>(record: R, files: ReadonlySet<string>): R =>
+  Object.fromEntries(
+    Object.entries(record).flatMap(([name, value]) =>
+      name === "expand" ? [] : [[name, files.has(name) ? withoutLinks(value) : value]]
+    )
+  ) as R
+
+/** What may be stored of a form's input. A file on its way does not arrive in another page: of a list, the files that have arrived are kept. */
+export const storable = ({ base, drafts, rows }: Kept, resource: string, files: FileFields): Kept => ({
+  base: slim(base, files(resource)),
+  drafts: Object.fromEntries(
+    Object.entries(drafts).flatMap(([name, draft]) =>
+      draft.waits !== true ? [[name, draft]] : draft.value === undefined ? [] : [[name, {
+        value: draft.value,
+        problem: null
+      }]]
+    )
+  ),
+  rows: Object.fromEntries(
+    Object.entries(rows).map(([relation, each]) => [relation, {
+      ...each,
+      changed: Object.fromEntries(
+        Object.entries(each.changed).map(([key, row]) => [key, {
+          ...row,
+          record: slim(row.record, files(each.resource))
+        }])
+      )
+    }])
+  )
+})
+
 const storeOf = (place: string): string => `admin:draft:${place}`
 
+/** Keeps what `storable` gives. Null removes what was kept. */
 export const keepDrafts = (place: string, kept: Kept | null): void => {
   try {
     if (kept === null || Object.keys(kept.drafts).length + Object.keys(kept.rows).length === 0) {

@@ -10,7 +10,6 @@ import { follow } from "../live/follow.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
-import { isMissing } from "../model/outcome.ts"
 import style from "./record.module.css"
 import type { RecordEdit } from "./use-record.ts"
 
@@ -25,7 +24,13 @@ const changedFields = (resource: Resource, before: AnyRecord, after: AnyRecord):
   )
 
 export const LiveRecord = (
-  { edit, keyText, resource }: { readonly edit: RecordEdit; readonly keyText: string; readonly resource: Resource }
+  { edit, gone, keyText, resource }: {
+    readonly edit: RecordEdit
+    /** The page says already that the record is deleted. */
+    readonly gone: boolean
+    readonly keyText: string
+    readonly resource: Resource
+  }
 ): ReactNode => {
   const { t } = useLocale()
   const [changed, setChanged] = useState<readonly string[]>([])
@@ -62,11 +67,8 @@ export const LiveRecord = (
   }, [edit.saving])
 
   const who = useLastMaker(resource, changed.length === 0 ? null : keyText)
-  if (isMissing(edit.error) && !edit.gone) {
-    return <div className={`note ${style.notes}`} data-tone="bad" role="alert">{t.live.removed}</div>
-  }
   // Who reads it aloud hears it once, with the name.
-  if (changed.length === 0 || edit.gone || who === undefined) return null
+  if (changed.length === 0 || gone || edit.loaded?.deleted === true || who === undefined) return null
   const fields = changed.map((name) => fieldLabel(resource, name)).join(", ")
   return (
     <div className={`note ${style.notes}`} data-tone="info" role="status">

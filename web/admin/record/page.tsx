@@ -2,7 +2,6 @@
  * The page of one record: its fields, related records, history and actions. Drafts, saving and merging are in `use-record.ts`; this page joins the parts.
  */
 
-import { useQueryClient } from "@tanstack/react-query"
 import { lazy, type ReactNode, Suspense, useRef, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { linksFor } from "../action/link.ts"
@@ -11,12 +10,12 @@ import { NowProvider } from "../field/value.tsx"
 import { useShortcut } from "../ground/keys.ts"
 import { go } from "../ground/location.ts"
 import { useVersions } from "../ground/makers.ts"
-import { Missing, Problem, sayProblem } from "../ground/problem.tsx"
+import { Missing, Problem } from "../ground/problem.tsx"
 import { useTitle } from "../ground/title.ts"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel, keyPartsOf, type Resource, titleOf } from "../model/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { fieldLabel, type Resource, titleOf } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import { isMissing } from "../model/outcome.ts"
 import { isolated } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
@@ -30,7 +29,6 @@ import { LeaveGuard } from "./leaving.tsx"
 import { MergeDialog } from "./merge-dialog.tsx"
 import style from "./record.module.css"
 import { RelatedCount, RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
-import { rowProblems } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
 import { type RecordEdit, useRecordEdit } from "./use-record.ts"
 
@@ -72,7 +70,38 @@ const Unread = ({ edit, resource }: { readonly edit: RecordEdit; readonly resour
   )
 }
 
-interface StateNotesProps {
+const useBringBack = (edit: RecordEdit, title: string): () => Promise<void> => {
+  const { t } = useLocale()
+  return async () => {
+    if (await edit.bringBack()) say(t.record.broughtBack(isolated(title)))
+  }
+}
+
+/** Notes above the fields, about the record as it was found: it is deleted or locked, or a draft was found. */
+const StateNotes = (
+  { deleted, edit, locked, resource, title }: Pick<NotesProps, "deleted" | "edit" | "resource" | "title"> & {
+    readonly locked: boolean
+  }
+): ReactNode => {
+  const { t } = useLocale()
+  const bringBack = useBringBack(edit, title)
+  return (
+    <>
+      {deleted && (
+        <div className={`note ${style.notes}`}>
+          <span className="grow">{t.record.deletedNote}</span>
+          {resource.may.update && (
+            <button type="button" className="btn" onClick={() => void bringBack()}>{t.record.undelete}</button>
+          )}
+        </div>
+      )}
+      {locked && !deleted && <div className={`note ${style.notes}`} data-tone="info">{t.record.locked}</div>}
+      {edit.found && <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>}
+    </>
+  )
+}
+
+interface NotesProps {
   readonly resource: Resource
   readonly edit: RecordEdit
   readonly keyText: string
@@ -82,50 +111,39 @@ interface StateNotesProps {
   readonly onDuplicate: () => void
 }
 
-/** Notes above the fields: the record is deleted, somebody deleted or changed it meanwhile, a draft was found, a save was refused. */
-const StateNotes = (
-  { deleted, edit, gone, keyText, onDuplicate, resource, title }: StateNotesProps
-): ReactNode => {
+/** What comes while somebody works: others changed or deleted the record, a save was refused. It stands below the form, so that nothing moves under the hands. */
+const News = ({ edit, gone, keyText, onDuplicate, resource, title }: Omit<NotesProps, "deleted">): ReactNode => {
   const { t } = useLocale()
-  const queries = useQueryClient()
-  const undelete = async (): Promise<void> => {
-    try {
-      await resourceClient(resource.name).undelete(keyPartsOf(keyText))
-      say(t.record.broughtBack(isolated(title)))
-      void edit.reload()
-      void queries.invalidateQueries({ queryKey: ["list", resource.name] })
-    } catch (problem) {
-      sayProblem(problem, t)
-    }
-  }
+  const bringBack = useBringBack(edit, title)
+  const typed = edit.count > 0
   return (
-    <>
-      {deleted && (
-        <div className={`note ${style.notes}`}>
-          <span className="grow">{t.record.deletedNote}</span>
-          {resource.may.update && (
-            <button type="button" className="btn" onClick={() => void undelete()}>{t.record.undelete}</button>
-          )}
-        </div>
-      )}
+    <div className={style.news}>
       {gone && (
         <div className={`note ${style.notes}`} data-tone="bad" role="alert">
           <span className="grow">
-            <b>{t.record.goneTitle}</b> {t.record.goneText}
+            <b>{t.record.goneTitle}</b> {typed && t.record.goneText}
           </span>
-          {resource.may.create && (
+          {edit.loaded?.deleted === true && resource.may.update && (
+            <button
+              type="button"
+              className="btn"
+              onClick={() => void bringBack()}
+            >
+              {t.record.undelete}
+            </button>
+          )}
+          {typed && resource.may.create && (
             <button type="button" className="btn" onClick={onDuplicate}>{t.record.createFromIt}</button>
           )}
         </div>
       )}
       {(resource.model.events?.length ?? 0) > 0 && resource.may.read && (
         <Suspense fallback={null}>
-          <LiveRecord resource={resource} keyText={keyText} edit={edit} />
+          <LiveRecord resource={resource} keyText={keyText} edit={edit} gone={gone} />
         </Suspense>
       )}
-      {edit.found && <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>}
       {edit.refusal !== null && <Problem error={edit.refusal} />}
-    </>
+    </div>
   )
 }
 
@@ -152,8 +170,9 @@ const Saving = (
               {" "}
             </>
           }
-          problems={Object.keys({ ...edit.problems, ...rowProblems(edit.rows) }).length}
+          problems={Object.keys({ ...edit.problems, ...edit.rowProblems }).length}
           saving={edit.saving}
+          waits={edit.waits}
           label={t.record.save}
           discardLabel={t.record.discard}
           onSave={onSave}
@@ -221,19 +240,21 @@ const Body = (
         writable={writable}
         onChange={edit.change}
         onExpired={expired}
-      />
-      {relations.inline.map((of) => (
-        <RelatedRows
-          key={of.relation.name}
-          live={followed.includes(of)}
-          of={of}
-          owner={[resource.name, keyText]}
-          rows={edit.rows}
-          problems={rowProblems(edit.rows)}
-          editable={mayUpdate}
-          onRows={edit.setRows}
-        />
-      ))}
+        locked={!mayUpdate}
+      >
+        {relations.inline.map((of) => (
+          <RelatedRows
+            key={of.relation.name}
+            live={followed.includes(of)}
+            of={of}
+            owner={[resource.name, keyText]}
+            rows={edit.rows}
+            problems={edit.rowProblems}
+            editable={mayUpdate}
+            onRows={edit.setRows}
+          />
+        ))}
+      </Fields>
     </div>
   )
 }
@@ -250,12 +271,12 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
 
   const removed = loaded?.deleted === true
   // If somebody deletes the record meanwhile, typed values stay in the form.
-  const gone = edit.gone || (removed && edit.count > 0)
+  const gone = edit.gone || (removed && edit.count > 0) || isMissing(edit.error)
   const deleted = removed && !gone
   const mayUpdate = resource.may.update && !deleted && record?.permissions?.update !== false
   const mayDelete = resource.may.delete && !deleted && record?.permissions?.delete !== false
   const save = async (): Promise<void> => {
-    if (!await edit.save()) focusProblem(edit.problems)
+    if (!await edit.save()) focusProblem({ ...edit.problems, ...edit.rowProblems })
   }
   useRecordKeys(resource, edit, () => void save(), mayUpdate)
   if (record === undefined) return <Unread edit={edit} resource={resource} />
@@ -290,11 +311,9 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           <StateNotes
             resource={resource}
             edit={edit}
-            keyText={keyText}
             title={title}
             deleted={deleted}
-            gone={gone}
-            onDuplicate={duplicate}
+            locked={resource.may.update && record.permissions?.update === false}
           />
         </Body>
         {aside && (
@@ -317,6 +336,14 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           </aside>
         )}
       </div>
+      <News
+        resource={resource}
+        edit={edit}
+        keyText={keyText}
+        title={title}
+        gone={gone}
+        onDuplicate={duplicate}
+      />
       <Saving edit={edit} gone={gone} onSave={() => void save()} resource={resource} />
       {deleting && (
         <DeleteDialog

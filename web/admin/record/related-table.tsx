@@ -1,7 +1,7 @@
 /** The rows of one relation as a table: stored rows and new rows. Cells become inputs one by one. */
 
 import { ChevronRight, RotateCcw, Trash2 } from "lucide-react"
-import { type ReactNode, useState } from "react"
+import { Fragment, type ReactNode, useId, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import { isQuantity } from "../field/kind.ts"
@@ -34,7 +34,8 @@ interface TableProps {
   readonly items: readonly AnyRecord[]
   readonly rows: Rows
   readonly marks: LiveMarks
-  readonly problems: { readonly [row: string]: string }
+  /** By `relation/key/field`, as `rowProblems` and `rowRefusals` have them. */
+  readonly problems: { readonly [place: string]: string }
   readonly editable: boolean
   readonly writes: (field: MetaField, how: "create" | "update") => boolean
   readonly onRows: (rows: Rows) => void
@@ -61,16 +62,19 @@ interface CellProps {
 const Cell = (
   { at, canEdit, drafts, editing, field, onChange, record, table: { problems, relation, target } }: CellProps
 ): ReactNode => {
+  const id = useId()
   const place = `${at}/${field.name}`
   const value = field.name in drafts ? drafts[field.name]!.value : record[field.name]
   const problem = problems[`${relation}/${place}`]
-  const open = canEdit && (editing.place === place || at.startsWith("+"))
+  // A refused value is open, so that it can be mended where its reason stands.
+  const open = canEdit && (editing.place === place || at.startsWith("+") || problem !== undefined)
   return (
     <td
       className={isQuantity(field) ? "num" : undefined}
       data-changed={field.name in drafts && !at.startsWith("+") ? "" : undefined}
       data-editing={open ? "" : undefined}
-      title={problem}
+      data-cell={`${relation}/${place}`}
+      data-refused={problem === undefined ? undefined : ""}
     >
       {open
         ? (
@@ -81,6 +85,7 @@ const Cell = (
             value={value}
             label={fieldLabel(target, field.name)}
             invalid={problem !== undefined}
+            describedBy={problem === undefined ? undefined : id}
             autoFocus={editing.place === place}
             onChange={onChange}
           />
@@ -97,7 +102,31 @@ const Cell = (
           </button>
         )
         : <Value resource={target} field={field} value={value} record={record} />}
+      {problem !== undefined && <p className="hint" id={id} data-bad="">{problem}</p>}
     </td>
+  )
+}
+
+/** Why a whole row was refused, or a field of it that has no column here. */
+const RowProblem = ({ at, table: { columns, problems, relation, target } }: {
+  readonly table: TableProps
+  readonly at: string
+}): ReactNode => {
+  const own = `${relation}/${at}/`
+  const shown = new Set(columns.map(({ name }) => name))
+  const places = Object.keys(problems).filter((place) => place.startsWith(own) && !shown.has(place.slice(own.length)))
+  if (places.length === 0) return null
+  const said = places.map((place) => {
+    const field = place.slice(own.length)
+    return field === "" ? problems[place] : `${fieldLabel(target, field)}: ${problems[place]}`
+  })
+  return (
+    <tr>
+      <td colSpan={columns.length + 1} data-refused="">
+        {/* Where a refusal has no input to go to, it takes the focus itself. */}
+        <p className="hint" data-bad="" data-cell={places[0]} tabIndex={-1}>{said.join(" ")}</p>
+      </td>
+    </tr>
   )
 }
 
@@ -209,9 +238,17 @@ export const RelatedTable = (props: TableProps): ReactNode => {
         </thead>
         <tbody>
           {items.map((record, at) => (
-            <StoredRow key={keyOf(target, record) ?? at} table={props} editing={editing} record={record} />
+            <Fragment key={keyOf(target, record) ?? at}>
+              <StoredRow table={props} editing={editing} record={record} />
+              <RowProblem table={props} at={keyOf(target, record) ?? ""} />
+            </Fragment>
           ))}
-          {kept?.added.map((row) => <NewRow key={`+${row.id}`} table={props} editing={editing} row={row} />)}
+          {kept?.added.map((row) => (
+            <Fragment key={`+${row.id}`}>
+              <NewRow table={props} editing={editing} row={row} />
+              <RowProblem table={props} at={`+${row.id}`} />
+            </Fragment>
+          ))}
         </tbody>
       </table>
     </div>

@@ -5,9 +5,11 @@ import {
   changeRow,
   dropAdded,
   emptyRows,
+  refusalsLeft,
   removeRow,
   rowOperations,
   rowProblems,
+  rowRefusals,
   rowsCount
 } from "./rows.ts"
 
@@ -62,5 +64,43 @@ describe("rows of related records", () => {
     const rows = changeRow(emptyRows, "lines", facts, "5", line, "quantity", bad)
     expect(rowProblems(rows)).toEqual({ "lines/5/quantity": "Write a whole number." })
     expect(rowProblems(removeRow(rows, "lines", facts, "5", line))).toEqual({})
+  })
+})
+
+describe("refusals of rows", () => {
+  const added = (values: object) => addRow(emptyRows, "lines", facts, { quantity: 1, ...values })
+
+  it("belong to the row whose operation was refused, in the order of the batch", () => {
+    const rows = addRow(
+      removeRow(changeRow(emptyRows, "lines", facts, "5", line, "quantity", fine(3)), "lines", facts, "6", line),
+      "lines",
+      facts,
+      { quantity: -3 }
+    )
+    const { batch, ops } = recorder()
+    rowOperations(batch, rows, null)
+    expect(ops).toHaveLength(3)
+    expect(rowRefusals(rows, 2, { quantity: "Must be at least 1." }, "Refused.")).toEqual({
+      "lines/+1/quantity": "Must be at least 1."
+    })
+    expect(rowRefusals(rows, 0, { quantity: "Too many." }, "Refused.")).toEqual({ "lines/5/quantity": "Too many." })
+    expect(rowRefusals(rows, 1, {}, "It is in use.")).toEqual({ "lines/6/": "It is in use." })
+    // The operation before the rows is the record's own.
+    expect(rowRefusals(rows, -1, { note: "Too long." }, "Refused.")).toBe(null)
+    expect(rowRefusals(rows, 3, {}, "Refused.")).toBe(null)
+  })
+
+  it("hold until their value changes, or their row is gone", () => {
+    const before = added({ quantity: -3 })
+    const refused = { "lines/+1/quantity": "Must be at least 1.", "lines/+1/": "It is in use." }
+    expect(refusalsLeft(refused, before, changeAdded(before, "lines", 1, "price", fine("2.00")))).toEqual({
+      "lines/+1/quantity": "Must be at least 1."
+    })
+    expect(refusalsLeft(refused, before, changeAdded(before, "lines", 1, "quantity", fine(3)))).toEqual({})
+    expect(refusalsLeft(refused, before, dropAdded(before, "lines", 1))).toEqual({})
+    const stored = changeRow(emptyRows, "lines", facts, "a/5", line, "quantity", fine(-3))
+    const said = { "lines/a/5/quantity": "Must be at least 1." }
+    expect(refusalsLeft(said, stored, addRow(stored, "lines", facts, {}))).toEqual(said)
+    expect(refusalsLeft(said, stored, changeRow(stored, "lines", facts, "a/5", line, "quantity", fine(1)))).toEqual({})
   })
 })

@@ -7,7 +7,7 @@ import type { Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { keyPartsOf } from "../model/catalogue.ts"
 import type { AnyBatch, AnyRecord } from "../model/client.ts"
-import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
+import { changesOf, type Drafts, isWaiting, problemsOf, type Values, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {
   readonly record: AnyRecord
@@ -121,6 +121,12 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
   return problems
 }
 
+/** Whether a file of a row is on its way. */
+export const rowsWait = (rows: Rows): boolean =>
+  Object.values(rows).some(({ added, changed }) =>
+    [...added, ...Object.values(changed)].some(({ drafts }) => isWaiting(drafts))
+  )
+
 /** Adds the rows to a batch. `parent` refers to a record that the same batch creates. Null: the rows have their foreign key already. */
 export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | null): void => {
   for (const { added, changed, field, resource, value } of Object.values(rows)) {
@@ -133,3 +139,44 @@ export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | n
     }
   }
 }
+
+/** The rows as `relation/key`, in the order of their operations. */
+const operated = (rows: Rows): readonly string[] =>
+  Object.entries(rows).flatMap(([relation, { added, changed }]) =>
+    [...Object.keys(changed), ...added.map(({ id }) => `+${id}`)].map((key) => `${relation}/${key}`)
+  )
+
+/** What is refused in a row, by `relation/key/field`. What belongs to no field of it stands under the empty name. */
+export type RowRefusals = { readonly [place: string]: string }
+
+/**
+ * The refusals of a row. Null: the operation `at` is none of the rows', whose first one is at 0. `fields` are the messages by field, `said` is the refusal as
+ * a text.
+ */
+export const rowRefusals = (
+  rows: Rows,
+  at: number,
+  fields: { readonly [field: string]: string },
+  said: string
+): RowRefusals | null => {
+  const row = operated(rows)[at]
+  if (row === undefined) return null
+  const entries = Object.entries(fields).map(([field, message]) => [`${row}/${field}`, message])
+  return Object.fromEntries(entries.length === 0 ? [[`${row}/`, said]] : entries)
+}
+
+const rowAt = (rows: Rows, relation: string, key: string): ChangedRow | AddedRow | undefined =>
+  key.startsWith("+")
+    ? rows[relation]?.added.find(({ id }) => `+${id}` === key)
+    : rows[relation]?.changed[key]
+
+/** The refusals that still hold after a change of the rows: those of values that are as they were when they were refused. */
+export const refusalsLeft = (refusals: RowRefusals, before: Rows, after: Rows): RowRefusals =>
+  Object.fromEntries(
+    Object.entries(refusals).filter(([place]) => {
+      const [relation = "", ...rest] = place.split("/")
+      const field = rest.pop() ?? ""
+      const [was, is] = [before, after].map((rows) => rowAt(rows, relation, rest.join("/")))
+      return is !== undefined && (field === "" ? was === is : was?.drafts[field] === is.drafts[field])
+    })
+  )

@@ -9,6 +9,8 @@ interface SaveBarProps {
   readonly text: ReactNode
   readonly problems: number
   readonly saving: boolean
+  /** A file is on its way. */
+  readonly waits: boolean
   readonly label: string
   readonly discardLabel: string
   readonly onSave: () => void
@@ -17,18 +19,25 @@ interface SaveBarProps {
 }
 
 export const SaveBar = (
-  { children, discardLabel, label, onDiscard, onSave, problems, saving, text }: SaveBarProps
+  { children, discardLabel, label, onDiscard, onSave, problems, saving, text, waits }: SaveBarProps
 ): ReactNode => {
   const { format, t } = useLocale()
   return (
     <div className={style.save}>
       <span className="grow cut">
         {text}
+        {waits && <span className="dim">{t.file.underWay}</span>}
         {problems > 0 && <span className={style.bad}>{t.record.fixFields(problems, format.count(problems))}</span>}
       </span>
       <button type="button" className="btn quiet" onClick={onDiscard} disabled={saving}>{discardLabel}</button>
       {children}
-      <button type="button" className="btn primary" onClick={onSave} disabled={saving} aria-keyshortcuts="Control+S">
+      <button
+        type="button"
+        className="btn primary"
+        onClick={onSave}
+        disabled={saving || waits}
+        aria-keyshortcuts="Control+S"
+      >
         {saving ? t.record.saving : label} <kbd>{shownKeys("mod+s").join(" ")}</kbd>
       </button>
     </div>

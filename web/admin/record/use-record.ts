@@ -4,23 +4,25 @@
  */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import { textsOf } from "../field/file-list.ts"
 import { holdsFiles } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
+import { useAgain } from "../ground/again.ts"
 import { sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
-import { say } from "../ground/toasts.tsx"
+import { dismiss, say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing, isUnknown } from "../model/outcome.ts"
-import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
-import { focusProblem } from "./fields.tsx"
-import { keepDrafts, keptDrafts } from "./kept.ts"
+import { changesOf, type Drafts, isWaiting, problemsOf, type Values, withDraft } from "./draft.ts"
+import { useKeeping } from "./keeping.ts"
+import { keptDrafts } from "./kept.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
-import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
+import { useRefusals } from "./refusals.ts"
+import { emptyRows, rowOperations, rowProblems, type RowRefusals, type Rows, rowsCount, rowsWait } from "./rows.ts"
 
 export interface Loaded {
   readonly record: AnyRecord
@@ -64,15 +66,21 @@ export interface RecordEdit {
   readonly count: number
   /** Problems by field, from the form or the service. */
   readonly problems: { readonly [field: string]: string }
+  /** Problems of rows, from the form or the service, by `relation/key/field`. */
+  readonly rowProblems: RowRefusals
   /** A refusal that belongs to no field. */
   readonly refusal: unknown
   readonly saving: boolean
+  /** A file is on its way. It is saved after it has arrived. */
+  readonly waits: boolean
   readonly save: (over?: { readonly changes: Values; readonly base: AnyRecord }) => Promise<boolean>
   readonly discard: () => void
   readonly conflict: Conflict | null
   readonly settle: (conflict: null) => void
   /** The record was removed while it was edited. */
   readonly gone: boolean
+  /** Brings a deleted record back. What was typed stays. */
+  readonly bringBack: () => Promise<boolean>
   /** True if the form shows drafts of an earlier visit. */
   readonly found: boolean
 }
@@ -93,15 +101,47 @@ const useAccept = (resource: Resource, keyText: string) => {
   }
 }
 
-/** Undoes a save by another write. */
-const useUndo = (resource: Resource, keyText: string, accept: (record: AnyRecord) => void) => {
+/** Says that values are saved, and how it is undone: by another write. What was said of attempts before is over. */
+const useSaidSaved = (resource: Resource, keyText: string, accept: (record: AnyRecord) => void) => {
   const t = useMessages()
-  return (saved: AnyRecord, old: Values) => async (): Promise<void> => {
+  const failure = useRef<number | null>(null)
+  const undo = async (saved: AnyRecord, old: Values): Promise<void> => {
     try {
       accept(await resourceClient(resource.name).update(keyPartsOf(keyText), old, { etag: saved.etag }))
       say(t.record.savedUndone)
     } catch (problem) {
       sayProblem(problem, t)
+    }
+  }
+  const over = (): void => {
+    if (failure.current !== null) dismiss(failure.current)
+    failure.current = null
+  }
+  return {
+    saved: (text: string, saved: AnyRecord, old: Values | null): void => {
+      over()
+      say(text, old === null ? {} : { undo: () => undo(saved, old) })
+    },
+    unknown: (): void => {
+      over()
+      failure.current = say(t.record.unknownOutcome, { tone: "bad" })
+    }
+  }
+}
+
+/** Brings the record back, and has it read again. False if that was refused; a message then says why. */
+const useBringBack = (resource: Resource, keyText: string, reread: () => Promise<unknown>) => {
+  const t = useMessages()
+  const queries = useQueryClient()
+  return async (): Promise<boolean> => {
+    try {
+      await resourceClient(resource.name).undelete(keyPartsOf(keyText))
+      await reread()
+      void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+      return true
+    } catch (problem) {
+      sayProblem(problem, t)
+      return false
     }
   }
 }
@@ -126,13 +166,39 @@ const write = async (
   return own === null ? (await readRecord(resource, keyText)).record : results.of(own)
 }
 
-/** A file that was removed from its record cannot be written back, because a write takes only uploads and the current file. */
-const isUndoable = (resource: Resource, values: Values, over: AnyRecord): boolean =>
-  Object.keys(values).every((name) => {
+/**
+ * The values before a save, for its undo. Null if they cannot be written back: a write takes only uploads and the current file, so a file that was removed
+ * from its record does not come back.
+ */
+const beforeOf = (resource: Resource, values: Values, over: AnyRecord): Values | null => {
+  const undoable = Object.keys(values).every((name) => {
     const field = resource.fields.get(name)
     return field === undefined || !holdsFiles(field) || over[name] === null ||
       (field.kind === "files" && textsOf(over[name]).length === 0)
   })
+  return undoable ? Object.fromEntries(Object.keys(values).map((name) => [name, over[name]])) : null
+}
+
+/** Whether a save is under way: at once for whoever asks, and as a state that is drawn. */
+const useBusy = () => {
+  const [saving, setSaving] = useState(false)
+  const busy = useRef(false)
+  const run = async (work: () => Promise<boolean>): Promise<boolean> => {
+    busy.current = true
+    setSaving(true)
+    try {
+      return await work()
+    } finally {
+      busy.current = false
+      setSaving(false)
+    }
+  }
+  return { busy, run, saving }
+}
+
+/** The fields that a merge compares: all but the version itself. */
+const mergedNames = ({ model }: Resource): readonly string[] =>
+  model.fields.map(({ name }) => name).filter((name) => name !== model.version)
 
 export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit => {
   const t = useMessages()
@@ -141,56 +207,53 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
   const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
   const [editBase, setEditBase] = useState<AnyRecord | null>(() => kept === null ? null : kept.base as AnyRecord)
-  const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
-  const [refusal, setRefusal] = useState<unknown>(null)
-  const [saving, setSaving] = useState(false)
+  const refusals = useRefusals()
+  const { busy, run, saving } = useBusy()
   const [conflict, setConflict] = useState<Conflict | null>(null)
   const [gone, setGone] = useState(false)
-  const busy = useRef(false)
   const accept = useAccept(resource, keyText)
-  const undo = useUndo(resource, keyText, accept)
+  const said = useSaidSaved(resource, keyText, accept)
 
   const { data: loaded, error, refetch } = useQuery({
     queryKey: recordKey(resource, keyText),
     queryFn: ({ signal }) => readRecord(resource, keyText, signal),
     refetchOnMount: "always"
   })
+  const bringBack = useBringBack(resource, keyText, refetch)
   // A version that arrives during editing does not replace the edited one. A save on the older version leads to the merge.
   // If the version is the same, the record that was read last is shown: its links of files work longer.
   const base = editBase === null || loaded?.record.etag === editBase.etag ? loaded?.record : editBase
   const changes = useMemo(() => base === undefined ? {} : changesOf(drafts, base), [base, drafts])
   const count = Object.keys(drafts).length + rowsCount(rows)
+  const waits = isWaiting(drafts) || rowsWait(rows)
 
-  useEffect(() => {
-    keepDrafts(place, base === undefined ? null : { base, drafts, rows })
-  }, [place, drafts, rows, base])
+  useKeeping(place, resource.name, base, drafts, rows)
 
-  const reset = useCallback((): void => {
+  const { clear } = refusals
+  const reset = (): void => {
     setDrafts({})
     setRows(emptyRows)
     setEditBase(null)
-    setRefused({})
-    setRefusal(null)
     setConflict(null)
     setGone(false)
-  }, [])
+    clear()
+  }
 
   const change = (field: string, draft: Draft): void => {
     if (base === undefined) return
     setEditBase(base)
     setDrafts((before) => withDraft(before, base, field, draft))
-    setRefused((before) => without(before, field))
-    setRefusal(null)
+    refusals.changeField(field)
   }
 
   const meet = async (values: Values, over: AnyRecord): Promise<boolean> => {
     const { deleted, record: current } = await readRecord(resource, keyText)
     if (deleted) {
       setGone(true)
+      void refetch()
       return false
     }
-    const names = resource.model.fields.map(({ name }) => name)
-    const merging = mergeRows(names.filter((name) => name !== resource.model.version), over, current, values)
+    const merging = mergeRows(mergedNames(resource), over, current, values)
     if (merging.some(({ overlap }) => overlap)) {
       setConflict({ rows: merging, current })
       return false
@@ -205,52 +268,49 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       const onlyFields = rowsCount(rows) === 0
       reset()
       accept(saved)
-      const old = Object.fromEntries(Object.keys(values).map((name) => [name, over[name]]))
-      const undoable = onlyFields && isUndoable(resource, values, over)
-      say(merged ? t.record.merged : t.record.saved, undoable ? { undo: undo(saved, old) } : {})
+      const old = onlyFields ? beforeOf(resource, values, over) : null
+      said.saved(merged ? t.record.merged : t.record.saved, saved, old)
       return true
     } catch (problem) {
-      noticeFailure(problem)
+      if (noticeFailure(problem)) {
+        again()
+        return false
+      }
       if (problem instanceof ProblemError && problem.status === 412 && !merged) return meet(values, over)
-      if (isMissing(problem)) setGone(true)
-      else if (isUnknown(problem)) {
-        setRefusal(problem)
-        say(t.record.unknownOutcome, { tone: "bad" })
+      if (isMissing(problem)) {
+        setGone(true)
+        void refetch()
+      } else if (isUnknown(problem)) {
+        refusals.fail(problem)
+        said.unknown()
         void refetch()
       } else {
-        const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
-        setRefused(fields)
-        setRefusal(Object.keys(fields).length === 0 ? problem : null)
-        // After the problem is drawn below its field.
-        setTimeout(() => focusProblem(fields))
+        refusals.refuse(problem, rows, Object.keys(values).length === 0 ? 0 : 1)
       }
       return false
     }
   }
 
+  const again = useAgain(() => void save())
+
   const save: RecordEdit["save"] = async (over) => {
     const on = over?.base ?? base
     if (on === undefined || busy.current) return false
     const invalid = over === undefined ? { ...problemsOf(drafts), ...rowProblems(rows) } : {}
-    if (Object.keys(invalid).length > 0) return false
+    if (Object.keys(invalid).length > 0 || waits) return false
     const values = over?.changes ?? changes
     if (Object.keys(values).length === 0 && rowsCount(rows) === 0) {
       reset()
       void refetch()
       return true
     }
-    busy.current = true
-    setSaving(true)
     setConflict(null)
-    try {
-      return await attempt(values, on, false)
-    } catch (problem) {
-      setRefusal(problem)
-      return false
-    } finally {
-      busy.current = false
-      setSaving(false)
-    }
+    return run(() =>
+      attempt(values, on, false).catch((problem: unknown) => {
+        refusals.fail(problem)
+        return false
+      })
+    )
   }
 
   return {
@@ -263,13 +323,16 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     setRows: (next) => {
       if (base !== undefined) setEditBase(base)
       setRows(next)
+      refusals.changeRows(rows, next)
     },
     change,
     changes,
     count,
-    problems: { ...refused, ...problemsOf(drafts) },
-    refusal,
+    problems: { ...refusals.fields, ...problemsOf(drafts) },
+    rowProblems: { ...refusals.rows, ...rowProblems(rows) },
+    refusal: refusals.whole,
     saving,
+    waits,
     save,
     discard: () => {
       reset()
@@ -278,6 +341,11 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     conflict,
     settle: setConflict,
     gone,
+    bringBack: () =>
+      bringBack().then((back) => {
+        if (back) setGone(false)
+        return back
+      }),
     found: kept !== null && count > 0
   }
 }

@@ -14,7 +14,7 @@ import { openOverlay, openPalette, openShortcuts, useOverlay } from "../ground/o
 import { part } from "../ground/part.tsx"
 import { Dialog, prepareFloats } from "../ground/parts.tsx"
 import { Missing } from "../ground/problem.tsx"
-import { enter, noticeFailure, type Session } from "../ground/session.ts"
+import { enter, leave, noticeFailure, type Session } from "../ground/session.ts"
 import { Toasts } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { usePreferences } from "../messages/preferences.ts"
@@ -147,6 +147,25 @@ const Page = (): ReactNode => {
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />
 }
 
+/** Asks before drafts are lost with the session. */
+const SignOut = ({ onClose }: { readonly onClose: () => void }): ReactNode => {
+  const { t } = useLocale()
+  return (
+    <Dialog
+      alert
+      title={t.record.signOutTitle}
+      text={t.record.signOutText}
+      onClose={onClose}
+      footer={
+        <>
+          <button type="button" className="btn quiet" autoFocus onClick={onClose}>{t.record.stay}</button>
+          <button type="button" className="btn primary" onClick={() => void leave()}>{t.shell.signOut}</button>
+        </>
+      }
+    />
+  )
+}
+
 const Overlays = (): ReactNode => {
   const overlay = useOverlay()
   useShortcut("mod+k", () => openOverlay(overlay === "palette" ? null : "palette"))
@@ -156,6 +175,7 @@ const Overlays = (): ReactNode => {
     <Suspense fallback={null}>
       {overlay === "palette" && <Palette onClose={close} />}
       {overlay === "shortcuts" && <Shortcuts onClose={close} />}
+      {overlay === "sign-out" && <SignOut onClose={close} />}
     </Suspense>
   )
 }

@@ -12,7 +12,7 @@ import { listAddress } from "../ground/last-address.ts"
 import { Link } from "../ground/link.tsx"
 import { go, usePlace, withinApp } from "../ground/location.ts"
 import { Menu, type MenuEntry } from "../ground/parts.tsx"
-import { leave } from "../ground/session.ts"
+import { signOut } from "../ground/session.ts"
 import { useSettled } from "../ground/settled.ts"
 import { type Size, sizeOf } from "../ground/sizes.ts"
 import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
@@ -158,7 +158,7 @@ const Person = (): ReactNode => {
     ...(catalogue.meta.userMenu.some(({ href }) => href === reference)
       ? []
       : [{ label: t.shell.reference, href: reference }]),
-    { label: t.shell.signOut, onAction: () => void leave() }
+    { label: t.shell.signOut, onAction: signOut }
   ]
   return (
     <Menu label={t.shell.user} placement="top start" className={style.me} entries={entries}>

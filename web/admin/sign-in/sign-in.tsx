@@ -4,7 +4,7 @@
  */
 
 import { FingerprintPattern } from "lucide-react"
-import { type FormEvent, type ReactNode, type Ref, useEffect, useRef, useState } from "react"
+import { type FormEvent, type ReactNode, type Ref, type RefObject, useEffect, useRef, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import type { SignInMethods } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
@@ -106,7 +106,9 @@ const hintOf = (step: Step, local: boolean, { signIn }: EntryMessages): string =
 
 interface PasswordFieldsProps {
   /** The first field that is empty. */
-  readonly ref: Ref<HTMLInputElement>
+  readonly ref: RefObject<HTMLInputElement | null>
+  /** The password, which is typed again after a refusal. */
+  readonly secretRef: RefObject<HTMLInputElement | null>
   /** The email address that is known already. */
   readonly given: string
   readonly email: string
@@ -119,7 +121,7 @@ interface PasswordFieldsProps {
 
 /** Email address and password, or the token where other servers have the accounts. */
 const PasswordFields = (
-  { email, given, invalid, onEmail, onSecret, problem, ref, secret }: PasswordFieldsProps
+  { email, given, invalid, onEmail, onSecret, problem, ref, secret, secretRef }: PasswordFieldsProps
 ): ReactNode => {
   const { t } = useEntryLocale()
   const local = config.signIn === "password"
@@ -147,7 +149,10 @@ const PasswordFields = (
         {(id, describedBy) => (
           <Secret
             id={id}
-            ref={local && given === "" ? undefined : ref}
+            ref={(input) => {
+              secretRef.current = input
+              if (!local || given !== "") ref.current = input
+            }}
             value={secret}
             onChange={onSecret}
             autoComplete={local ? "current-password" : "off"}
@@ -203,9 +208,10 @@ export const SignIn = (
   const [secret, setSecret] = useState("")
   const [methods, setMethods] = useState(noMethods)
   const first = useRef<HTMLInputElement>(null)
+  const secretInput = useRef<HTMLInputElement>(null)
   const { attempt, busy, problem, seconds } = useAttempt(() => {
-    setSecret("")
-    first.current?.focus()
+    setSecret("") // A code has one input. Of email and password, the password was emptied.
+    ;(secretInput.current ?? first.current)?.focus()
   })
   const local = config.signIn === "password"
 
@@ -286,6 +292,7 @@ export const SignIn = (
         : (
           <PasswordFields
             ref={first}
+            secretRef={secretInput}
             given={given}
             email={email}
             secret={secret}
