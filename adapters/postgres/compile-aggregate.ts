@@ -50,7 +50,9 @@ const mostAggregates = 50
  * request.
  */
 export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): Statement => {
-  if (plan.of === "facets" && pathsOf(plan).length > 0) return writeAggregate(plan, new Writer(trigramSchema))
+  if (plan.of === "facets" && pathsOf(plan).length > 0) {
+    return writeAggregate(plan, new Writer(trigramSchema, plan.bindings.args))
+  }
   const { model, where } = plan
   let trees = statements.get(model)
   if (trees === undefined) statements.set(model, trees = new WeakMap())

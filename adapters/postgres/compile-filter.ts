@@ -13,6 +13,9 @@ import { elementField } from "../../core/domain/model/model.ts"
 import { fitsMoney } from "../../core/domain/value/exact.ts"
 import { identifier, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
+/** A name of a `with` for the rows that pass. Such names hide tables, and no table is called like this one. */
+export const passing = "\"rows that pass\""
+
 /** A column of the table that `alias` names, or what a declared path finds in it. */
 export const columnOf = (alias: string, field: Field): string =>
   valueText(field, `${alias}.${identifier(field.column)}`)

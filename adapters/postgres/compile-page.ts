@@ -10,7 +10,7 @@ import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/mod
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, placeOf, sortOf, truthSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, passing, placeOf, sortOf, truthSql } from "./compile-filter.ts"
 import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
 import { cellSql, givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
@@ -173,7 +173,8 @@ const compile = (
     // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
     const found = `select ${read} from ${table()} t${condition([])} limit ${variant.counted}`
     return writer.finish(
-      `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
+      `with ${passing} as materialized (${found}) select ${list}, (select count(*) from ${passing})::text` +
+        ` from ${passing} t${sorted} limit ${limit}`
     )
   }
 

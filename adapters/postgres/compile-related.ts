@@ -67,18 +67,20 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const identity = identityOf(model)
   const keys = identity.map((field, i) => `${columnOf("t", field)} as k${i}`).join(", ")
   const from = columnOf("t", how.from)
+  // Names of a `with` hide tables of the same name. No table is called like this one.
+  const tree = "\"rows of the tree\""
   const first =
     `select ${place} as p, ${keys}, ${from} as f, 1 as d from ${values} join ${table} t on ${pairs}${visible}`
   // What nobody sees is on no level, so nothing below it is either. The collation is that of the places, whatever that of the column is.
   const next =
-    `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from r join ${table} t on ${near} = r.f${visible}` +
+    `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from ${tree} r join ${table} t on ${near} = r.f${visible}` +
     ` where r.d < ${how.depth}`
   const same = identity.map((field, i) => `${columnOf("t", field)} = r.k${i}`).join(" and ")
   return writer.finish(
-    `with recursive r as (${first} union ${next}) select ${
+    `with recursive ${tree} as (${first} union ${next}) select ${
       columns.map((column) => `${column}, `).join("")
     }r.p, r.d::text` +
-      ` from (select * from r limit ${shape.limit}) r join ${table} t on ${same}` +
+      ` from (select * from ${tree} limit ${shape.limit}) r join ${table} t on ${same}` +
       ` order by r.d, ${orderSql(shape.order, "t", false)}`
   )
 }

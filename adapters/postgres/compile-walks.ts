@@ -9,7 +9,7 @@ import { always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
 import { sortText } from "../../core/domain/model/expression.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
+import { columnOf, conditionSql, passing, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
 import { cellSql, identifier, type Statement, tableOf, type Writer } from "./sql.ts"
 
 /**
@@ -194,8 +194,8 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
   const found = `select ${read}, ${value} as ${pathName}${from}`
   if (counted !== null) {
     return writer.finish(
-      `with found as materialized (${found} limit ${counted})` +
-        ` select ${list}, (select count(*) from found)::text from found t${sorted} limit ${shape.limit}`
+      `with ${passing} as materialized (${found} limit ${counted})` +
+        ` select ${list}, (select count(*) from ${passing})::text from ${passing} t${sorted} limit ${shape.limit}`
     )
   }
   const skipped = skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
@@ -317,11 +317,13 @@ export const walkStatement = (
   const walked: string[] = []
   const named = walks.map((walk, i) => {
     const before = walked.map((name) => ` - (select count(*) from ${name})`).join("")
-    walked.push(`w${i}`)
+    // Names of a `with` hide tables of the same name. No table is called like these.
+    const name = `"walk ${i}"`
+    walked.push(name)
     // The inner limit tells the planner to expect few rows; the outer one reads none where the page is full.
     return i === 0
-      ? `w0 as materialized (${walk})`
-      : `w${i} as materialized (select * from (${walk}) x limit (select greatest(${wanted.limit}${before}, 0)))`
+      ? `${name} as materialized (${walk})`
+      : `${name} as materialized (select * from (${walk}) x limit (select greatest(${wanted.limit}${before}, 0)))`
   })
   return finish(`with ${named.join(", ")} `, `(${walked.map((name) => `select * from ${name}`).join(" union all ")})`)
 }

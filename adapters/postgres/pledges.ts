@@ -58,6 +58,8 @@ export const pledgesOf = (
         const kept = known.get(relation)
         if (kept !== undefined && now < kept.until && kept.until - now <= keptMs) return Effect.succeed(kept.pledge)
         const near = i === 0 ? shape.model : path.ways[i - 1]!.model
+        // A table may have the name of a function. What it promises says nothing of the rows that the function returns.
+        if (near.function !== undefined) return Effect.succeed({ held: false, filled: false })
         return Effect.map(read(questionOf(tableOf(near), relation.from.column, tableOf(model), to.column)), ([row]) => {
           const pledge: Pledge = { held: row?.[0] === "true", filled: row?.[1] === "true" }
           known.set(relation, { pledge, until: now + keptMs })

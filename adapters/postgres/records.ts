@@ -51,19 +51,21 @@ class PoolReader extends Reader {
     )
   }
 
-  /** Whether the table has an index that begins with the columns. */
+  /** Whether the table has an index that begins with the columns; null where it can have none. */
   indexed(
     { columns, method, model, partial }: Parameters<RecordsService["indexed"]>[0]
-  ): Effect.Effect<boolean, RecordsError> {
+  ): Effect.Effect<boolean | null, RecordsError> {
+    if (model.function !== undefined) return Effect.succeed(null)
     const names = columns.map(({ column }) => quoted(column)).join(", ")
     const found =
-      `select exists (select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam` +
-      ` where i.indrelid = to_regclass(${quoted(tableOf(model))}) and i.indisvalid and m.amname = ${quoted(method)}` +
+      `select (select exists (select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam` +
+      ` where i.indrelid = r.oid and i.indisvalid and m.amname = ${quoted(method)}` +
       (partial ? "" : " and i.indpred is null") +
       ` and (select array_agg(a.attname::text order by k.place) from unnest(i.indkey::int2[]) with ordinality k(number, place)` +
       ` join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number where k.place <= ${columns.length})` +
-      ` = array[${names}]::text[])::text`
-    return Effect.map(this.run(found, [], once), (rows) => rows[0]?.[0] === "true")
+      ` = array[${names}]::text[]) from pg_class r where r.oid = to_regclass(${quoted(tableOf(model))})` +
+      ` and r.relkind in ('r', 'p', 'm'))::text`
+    return Effect.map(this.run(found, [], once), ([row]) => row?.[0] == null ? null : row[0] === "true")
   }
 }
 

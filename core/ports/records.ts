@@ -260,13 +260,16 @@ export interface RecordsService extends RecordsReader {
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,
     alone?: boolean
   ) => Effect.Effect<A, E | RecordsError>
-  /** Whether the model's table has a valid index of the kind that begins with these columns; one of some rows only counts where `partial`. */
+  /**
+   * Whether the model's table has a valid index of the kind that begins with these columns; one of some rows only counts where `partial`. Null: the rows are
+   * those of a view, a function or another database, for which no index can be made. No columns: whether one can.
+   */
   readonly indexed: (index: {
     readonly model: Model
     readonly columns: readonly Field[]
     readonly method: "btree" | "gin" | "gist"
     readonly partial: boolean
-  }) => Effect.Effect<boolean, RecordsError>
+  }) => Effect.Effect<boolean | null, RecordsError>
   /** What is known of the refreshes of a model's materialized view: those that `refresh` made. */
   readonly refreshed: (model: Model) => Effect.Effect<Refreshed, RecordsError>
   /**

@@ -303,6 +303,7 @@ export const constraintSuite = (test: RecordsTest): void => {
       expect(yield* known(["status"], "gin")).toBe(false)
       expect(yield* known(["data"], "gin")).toBe(true)
       expect(yield* known(["data"])).toBe(false)
+      expect(yield* known([])).toBe(false)
       expect([yield* known(["total"]), yield* known(["total"], "btree", true)]).toEqual([false, true])
     })
 

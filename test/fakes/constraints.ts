@@ -102,12 +102,12 @@ export const isBadCell = (field: Field, cell: Cell): boolean => {
   return cell.includes("\0")
 }
 
-/** Whether one of the indexes is of the kind and begins with the columns; one of some rows only counts where `partial`. */
+/** Whether one of the indexes is of the kind and begins with the columns, if there are any; one of some rows only counts where `partial`. */
 export const hasIndex = (
   indexes: readonly FakeIndex[],
   { columns, method, model, partial }: FakeIndex
 ): boolean =>
   indexes.some((index) =>
-    sameTable(index.model, model) && index.method === method && (partial || !index.partial) &&
+    columns.length > 0 && sameTable(index.model, model) && index.method === method && (partial || !index.partial) &&
     columns.every((field, i) => index.columns[i] === field)
   )

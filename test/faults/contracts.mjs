@@ -4,8 +4,8 @@ export const faults = [
   {
     rule: "records: below a row of a tree that does not pass nothing is found",
     file: "adapters/postgres/compile-related.ts",
-    old: "from r join ${table} t on ${near} = r.f${visible}`",
-    new: "from r join ${table} t on ${near} = r.f`",
+    old: "from ${tree} r join ${table} t on ${near} = r.f${visible}`",
+    new: "from ${tree} r join ${table} t on ${near} = r.f`",
     tests: ["test/contracts/records.test.ts"]
   },
   {

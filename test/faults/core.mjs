@@ -1232,6 +1232,20 @@ export const faults = [
     tests: ["test/http/database-functions.test.ts"]
   },
   {
+    rule: "orders of a function's rows trust no promise about a table of its name",
+    file: "adapters/postgres/pledges.ts",
+    old: "if (near.function !== undefined) return",
+    new: "if (near.function === null) return",
+    tests: ["test/http/reads/combined.test.ts"]
+  },
+  {
+    rule: "a refused read suggests no index on a view",
+    file: "adapters/postgres/records.ts",
+    old: "r.relkind in ('r', 'p', 'm')",
+    new: "r.relkind in ('r', 'p', 'm', 'v')",
+    tests: ["test/http/reads/combined.test.ts"]
+  },
+  {
     rule: "only functions that change nothing are read",
     file: "core/domain/compile/function-facts.ts",
     old: "if (one.volatility === \"volatile\") {",

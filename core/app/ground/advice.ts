@@ -50,11 +50,13 @@ export const adviceFor = (
   const index = indexFor(access, plan, estimate)
   if (index === null) return Effect.succeed(otherwise)
   // Columns do not tell indexes on expressions apart.
-  if (index.expression) return Effect.succeed({ hint: index.sql, suggestion: index.sql })
+  const asked = { model: access.model, ...index, columns: index.expression ? [] : index.columns }
   return Effect.map(
-    Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
+    Effect.catch(core.records.indexed(asked), recordsProblem),
     (there) =>
-      there
+      there === null
+        ? otherwise
+        : there
         ? {
           hint:
             `An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or ${option}.`,
@@ -64,13 +66,13 @@ export const adviceFor = (
   )
 }
 
-/** An index on some table: as it is looked for, and as it is named to the caller. */
+/** An index on some table: the forms in which it is looked for, one at least, and as it is named to the caller. */
 export interface TableIndex {
   readonly sql: string
   readonly asked: ReadonlyArray<Parameters<RecordsService["indexed"]>[0]>
 }
 
-/** The first of some indexes that is not there, in any of its forms. */
+/** The first of some indexes that is not there, in any of its forms, and can be made. */
 export const firstMissing = (
   core: Pick<Advising, "records">,
   indexes: readonly TableIndex[]
@@ -79,7 +81,7 @@ export const firstMissing = (
     for (const index of indexes) {
       let there = false
       for (const asked of index.asked) {
-        there ||= yield* Effect.catch(core.records.indexed(asked), recordsProblem)
+        there ||= (yield* Effect.catch(core.records.indexed(asked), recordsProblem)) ?? true
       }
       if (!there) return index
     }
@@ -114,7 +116,7 @@ export const pathIndexes = ({ caller, model }: Access, { field, ways }: Required
       sql: createSql(last.model, named),
       // Columns do not tell indexes on expressions apart.
       asked: indexedSort(field) !== quotedName(field.column)
-        ? []
+        ? [btree(last.model, [])]
         : [btree(last.model, [...equal, field]), ...equal.length === 0 ? [] : [btree(last.model, [field])]]
     },
     ...ways.map(({ relation }, i): TableIndex => {
@@ -145,7 +147,7 @@ const filterIndex = (
   const index = suggestIndex(way.model, item, [], (field) => all || own.has(field))
   return index === null ? null : {
     sql: index.sql,
-    asked: index.expression ? [] : [{ model: way.model, ...index }]
+    asked: [{ model: way.model, ...index, columns: index.expression ? [] : index.columns }]
   }
 }
 
