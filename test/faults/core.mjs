@@ -857,13 +857,6 @@ export const faults = [
     tests: ["core/domain/event/watch.test.ts"]
   },
   {
-    rule: "a list of people is asked for each caller of a stream",
-    file: "core/domain/filter/tree.ts",
-    old: "  ...conditionsOf(tree, \"has\").flatMap(({ values }) => values)\n",
-    new: "",
-    tests: ["core/domain/event/watch.test.ts"]
-  },
-  {
     rule: "a stream lets go of a record that left as time went by",
     file: "core/domain/event/watch.ts",
     old: "passes(old, ever(filter))",

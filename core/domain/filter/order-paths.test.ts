@@ -15,7 +15,6 @@ const relation = (name: string, target: string, many: boolean, from: string, to 
   to
 })
 const id = { name: "id", kind: "integer" } as const
-const extra = makeField({ name: "extra", kind: "json" })
 const all: readonly Model[] = [
   makeModel({
     name: "orders",
