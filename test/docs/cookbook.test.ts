@@ -25,12 +25,15 @@ it("every request is answered as the page says", async () => {
   await runExchanges(service, examples)
 })
 
-it.each(["from-directus", "from-hasura", "from-postgrest"])("every request of %s is answered", async (guide) => {
-  const requests = [...readPage(guide, "guides").matchAll(/`GET (\/api\/v1\/[^`]+)`/g)].map(([, path = ""]) => path)
-  expect(requests.length).toBeGreaterThan(8)
-  for (const path of requests) {
-    if (path.endsWith("/17")) continue
-    const answer = await related(() => service.call(admin, "GET", path))
-    expect(answer.status, `${path}: ${answer.text}`).toBe(200)
+it.each(["from-directus", "from-hasura", "from-postgrest", "from-supabase"])(
+  "every request of %s is answered",
+  async (guide) => {
+    const requests = [...readPage(guide, "guides").matchAll(/`GET (\/api\/v1\/[^`]+)`/g)].map(([, path = ""]) => path)
+    expect(requests.length).toBeGreaterThan(8)
+    for (const path of requests) {
+      if (path.endsWith("/17")) continue
+      const answer = await related(() => service.call(admin, "GET", path))
+      expect(answer.status, `${path}: ${answer.text}`).toBe(200)
+    }
   }
-})
+)
