@@ -171,7 +171,7 @@ describe.skipIf(chromiumPath === null)("several files in one field", () => {
       // One after the other.
       await expect.poll(() => held.length).toBe(1)
       expect(await box(page).getByText("Waiting").count()).toBe(2)
-      await page.getByText("The file is still being sent.").waitFor()
+      await page.getByText("The file is still being sent.").first().waitFor()
       await box(page).getByRole("button", { name: "Remove 2.png" }).click()
       await box(page).getByRole("button", { name: "Remove 1.png" }).click()
       await expect.poll(() => held.length).toBe(2)
