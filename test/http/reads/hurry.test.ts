@@ -57,8 +57,13 @@ describe.each([false, true])("a page through slow relations, pooled: %s", (poole
     for (const filter of ["lines.quantity = 2", "NOT has(lines)", "count(lines) > 1"]) {
       const answer = await service.get(callers.admin, at("orders", { filter }))
       expectProblem(answer, "expensive-query", "/api/v1/orders", {
-        errors: [{ code: "related-records", message: detail, hint: "create index on lines (order_id)" }],
-        suggestion: "create index on lines (order_id)"
+        // A view takes no index.
+        errors: [{
+          code: "related-records",
+          message: detail,
+          hint:
+            "Narrow the filter by fields of the record itself, or raise options.scanGuard.seqScanRows, which is 100."
+        }]
       }, detail)
     }
     // Longer than either way had: limits are those of a statement, not of its connection.

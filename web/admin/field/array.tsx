@@ -54,6 +54,7 @@ const useList = (props: Inner) => {
   const [round, setRound] = useState(0)
   const told = useRef(value)
   const stored = useRef(held)
+  const given = useRef(value)
   const tell = (next: readonly unknown[], typing: Pending = nothing): void => {
     setList(next)
     setPending(typing)
@@ -76,12 +77,16 @@ const useList = (props: Inner) => {
   })
   useEffect(() => begin(), [])
   const replace = useEffectEvent(() => {
-    // A value from outside (undo, a merge, another version) replaces the list. One that was made here does not, nor the record's own if it is the same.
-    const made = told.current === value ||
-      (stored.current === held && JSON.stringify(told.current) === JSON.stringify(value))
-    told.current = value
+    // A value from outside (undo, a merge, another version) replaces the list. One that was made here does not, nor the record's own if it is the same, nor
+    // one that was given before: a row that is read again has new lists.
+    const written = JSON.stringify(value)
+    const known = told.current === value ||
+      (stored.current === held &&
+        (JSON.stringify(told.current) === written || JSON.stringify(given.current) === written))
+    given.current = value
     stored.current = held
-    if (made) return
+    if (known) return
+    told.current = value
     setList(elementsOf(value))
     setPending(nothing)
     if (pending.problem !== null) setRound((before) => before + 1)
