@@ -36,6 +36,8 @@ export interface OpenOptions {
   readonly touch?: boolean
   /** What the console may say: failures of requests that the test makes fail. */
   readonly allow?: RegExp
+  /** Messages of exceptions that may be thrown. */
+  readonly throws?: RegExp
   /** A browser that was never here, with an empty cache. */
   readonly fresh?: boolean
 }
@@ -211,6 +213,7 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
     open: async (
       {
         allow,
+        throws,
         fresh = false,
         height = 800,
         language = "en",
@@ -246,7 +249,9 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
         if (message.type() !== "error" || allow?.test(message.text()) === true) return
         wrong.push(`console: ${message.text()}`)
       })
-      page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error.message}`))
+      page.on("pageerror", (error) => {
+        if (throws?.test(error.message) !== true) wrong.push(`exception: ${error.stack ?? error.message}`)
+      })
       const underWay = new Set<Request>()
       page.on("request", (request) => {
         sent.push(`${request.method()} ${request.url()} ${request.postData() ?? ""}`)

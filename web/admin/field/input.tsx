@@ -107,7 +107,8 @@ const Line = (props: InnerProps): ReactNode => {
     shown.current = value
     setText(editText(field, value))
   }, [field, value])
-  useEffect(() => {
+  // At once, too: later it would select the first letter that was typed, and the second would take its place.
+  useLayoutEffect(() => {
     if (!autoFocus) return
     ref.current?.focus()
     if (typed === undefined) ref.current?.select()
