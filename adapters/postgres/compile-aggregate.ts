@@ -5,6 +5,7 @@
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree, Way } from "../../core/domain/filter/tree.ts"
+import { sortText } from "../../core/domain/model/expression.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { facetField } from "../../core/domain/model/model.ts"
 import type {
@@ -20,9 +21,9 @@ import type {
 } from "../../core/domain/read/plan.ts"
 import { pathsOf } from "../../core/domain/read/plan.ts"
 import type { Granularity } from "../../core/domain/value/instant.ts"
-import { columnOf, conditionSql, sortOf } from "./compile-filter.ts"
+import { columnOf, conditionSql, joinSql, sortOf } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
-import { cellSql, givenArguments, identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { cellSql, givenArguments, identifier, quoted, type Statement, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
@@ -132,10 +133,7 @@ const joinsOf = (paths: ReadonlyArray<readonly Way[]>, writer: Writer): Joins =>
     let alias = known.get(way)
     if (alias === undefined) {
       known.set(way, alias = writer.alias())
-      const visible = way.rows.op === "true" ? "" : ` and ${conditionSql(way.rows, alias, writer)}`
-      sql += ` left join ${tableOf(way.model)} ${alias} on ${columnOf(alias, way.to)} = ${
-        columnOf(from, way.relation.from)
-      }${visible}`
+      sql += joinSql("left join", way, from, alias, writer)
     }
     return alias
   }
@@ -153,12 +151,13 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
     ? ["u.e", ` cross join lateral (select distinct e from unnest(${values}) x(e) where e is not null) u`]
     : [values, ""]
   const value = measure.of === "count" ? null : measureSql(measure)
-  return `select ${elements === "" ? cellSql(plan.field, column) : `${column}::text`}, count(*)::text${
+  const field = facetField(plan.field)
+  return `select ${cellSql(field, column)}, count(*)::text${
     value === null || measure.of === "count" ? "" : `, ${cellSql(measure.field, value)}`
   }` +
     ` from ${writer.from(plan.model)} t${joins.sql}${elements}${whereSql(plan.where, writer)} group by ${column}` +
     ` order by ${value === null ? "count(*) desc" : `${value} desc nulls last`}, ${
-      elements === "" ? sortOf(joins.aliasOf(plan.ways ?? []), plan.field) : column
+      sortText(field, column)
     } limit ${limit}`
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { merged } from "../../core/domain/filter/merge.ts"
-import type { Comparison, FilterTree, Operand, RelatedTree } from "../../core/domain/filter/tree.ts"
+import type { Comparison, FilterTree, Operand, RelatedTree, Way } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
 import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
@@ -111,6 +111,18 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
       return `((select count(*) from (${relatedSql(tree, alias, writer)} limit ${enough}) c) ${tree.is} ${tree.number})`
     }
   }
+}
+
+/** Joins what the caller sees at the end of a way to the rows `near`, as `far`. */
+export const joinSql = (
+  kind: "join" | "left join",
+  { model, relation, rows, to }: Way,
+  near: string,
+  far: string,
+  writer: Writer
+): string => {
+  const seen = rows.op === "true" ? "" : ` and ${conditionSql(rows, far, writer)}`
+  return ` ${kind} ${tableOf(model)} ${far} on ${columnOf(far, to)} = ${columnOf(near, relation.from)}${seen}`
 }
 
 /** The related records that pass, as a query of rows without columns. */
@@ -234,8 +246,8 @@ const enumComparison = (
     return `${rankText(field.values, column)} ${is} ${rankText(field.values, operand)}`
   }
   const end = at + (is === "<=" || is === ">" ? 1 : 0)
-  const passing = is === "<" || is === "<=" ? field.values.slice(0, end) : field.values.slice(end)
-  return passing.length === 0 ? "false" : `${column} in (${passing.map(quoted).join(", ")})`
+  const matching = is === "<" || is === "<=" ? field.values.slice(0, end) : field.values.slice(end)
+  return matching.length === 0 ? "false" : `${column} in (${matching.map(quoted).join(", ")})`
 }
 
 const isBeyondMoney = (field: Field, value: Operand): boolean =>

@@ -6,7 +6,7 @@
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { pathOf } from "../../core/domain/filter/tree.ts"
-import type { Field, FieldOf, Model, SortKey } from "../../core/domain/model/model.ts"
+import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
@@ -15,28 +15,7 @@ import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
 import { cellSql, givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
-export const textColumn = (alias: string, field: Field): string =>
-  field.kind === "list" ? listText(columnOf(alias, field), field) : cellSql(field, columnOf(alias, field))
-
-/**
- * An array as the cell of a list. `to_json` writes numbers and truth values as JSON has them, and all else as text. It ends times with an offset, and those
- * before Christ with an era behind it.
- */
-const listText = (column: string, { file, of }: FieldOf<"list">): string => {
-  // Lists of files are texts, and triggers that capture them were written so.
-  if (file !== null) return `to_json(${column})::text`
-  switch (of.kind) {
-    case "boolean":
-    case "float":
-      return `to_json(${column})::text`
-    case "integer":
-      return of.bits === 64 ? `to_json(${column}::text[])::text` : `to_json(${column})::text`
-    case "timestamp":
-      return `replace(replace(to_json(${column}::timestamptz[])::text, '+00:00"', 'Z"'), '+00:00 BC"', 'Z BC"')`
-    default:
-      return `to_json(${column}::text[])::text`
-  }
-}
+export const textColumn = (alias: string, field: Field): string => cellSql(field, columnOf(alias, field))
 
 /** What `hashedText` writes of a field, as arguments of `concat`, to which null is an empty text. */
 const hashedCell = (field: Field): string => {

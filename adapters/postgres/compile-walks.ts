@@ -9,7 +9,7 @@ import { always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
 import { sortText } from "../../core/domain/model/expression.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, passing, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
+import { columnOf, conditionSql, joinSql, passing, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
 import { cellSql, identifier, type Statement, tableOf, type Writer } from "./sql.ts"
 
 /**
@@ -122,17 +122,7 @@ const joinsOf = (
   names: readonly string[],
   kind: "join" | "left join",
   writer: Writer
-): string => {
-  let sql = ""
-  let near = "t"
-  for (const [i, { model, relation, rows, to }] of ways.entries()) {
-    const far = names[i]!
-    const seen = rows.op === "true" ? "" : ` and ${conditionSql(rows, far, writer)}`
-    sql += ` ${kind} ${tableOf(model)} ${far} on ${columnOf(far, to)} = ${columnOf(near, relation.from)}${seen}`
-    near = far
-  }
-  return sql
-}
+): string => ways.map((way, i) => joinSql(kind, way, i === 0 ? "t" : names[i - 1]!, names[i]!, writer)).join("")
 
 /** What makes one statement of a shape differ from another. */
 export interface WalkVariant {

@@ -21,7 +21,7 @@ import type { IdempotencyStore } from "./idempotency.ts"
 import { type Pledges, pledgesOf } from "./pledges.ts"
 import {
   bind,
-  canonicalOf,
+  canonicalColumn,
   canonicalRows,
   identifier,
   LiteralWriter,
@@ -140,14 +140,7 @@ const allWalks = ([first, ...others]: readonly PlanEstimate[]): PlanEstimate => 
 /** Makes the timestamps of a page canonical, in place. */
 export const canonicalPage = (rows: ReadonlyArray<Cell[]>, shape: PageShape): ReadonlyArray<Cell[]> => {
   const path = pathOf(shape.order)
-  const canonical = path === null ? null : canonicalOf(path.field)
-  if (canonical !== null) {
-    const at = pathCellOf(shape)
-    for (const row of rows) {
-      const cell = row[at]
-      if (typeof cell === "string") row[at] = canonical(cell)
-    }
-  }
+  if (path !== null) canonicalColumn(rows, pathCellOf(shape), path.field)
   return canonicalRows(rows, shape.columns)
 }
 

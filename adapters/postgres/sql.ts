@@ -6,7 +6,7 @@
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
-import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf, Model } from "../../core/domain/model/model.ts"
 import { quotedText as quoted } from "../../core/domain/model/table.ts"
 import { hasTimes } from "../../core/domain/read/etag.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
@@ -35,11 +35,31 @@ export const tableOf = (model: Model): string =>
 
 export { quoted }
 
+/**
+ * An array as the cell of a list. `to_json` writes numbers and truth values as JSON has them, and all else as text. It ends times with an offset, and those
+ * before Christ with an era behind it.
+ */
+const listText = (column: string, { file, of }: FieldOf<"list">): string => {
+  // Lists of files are texts, and triggers that capture them were written so.
+  if (file !== null) return `to_json(${column})::text`
+  switch (of.kind) {
+    case "boolean":
+    case "float":
+      return `to_json(${column})::text`
+    case "integer":
+      return of.bits === 64 ? `to_json(${column}::text[])::text` : `to_json(${column})::text`
+    case "timestamp":
+      return `replace(replace(to_json(${column}::timestamptz[])::text, '+00:00"', 'Z"'), '+00:00 BC"', 'Z BC"')`
+    default:
+      return `to_json(${column}::text[])::text`
+  }
+}
+
 /** A value of a field as its cell, in SQL. */
 export const cellSql = (field: Field, value: string): string => {
   switch (field.kind) {
     case "list":
-      return `to_json(${value})::text`
+      return listText(value, field)
     // A cast would write the prefix of a single address.
     case "inet":
       return `abbrev(${value})`
@@ -291,15 +311,18 @@ export const canonicalOf = (field: Field): ((text: string) => string) | null =>
     ? (text) => mapEnds(text, timestampFromText)
     : null
 
+/** Makes the times in a column of an answer canonical, in place. */
+export const canonicalColumn = (rows: ReadonlyArray<Cell[]>, at: number, field: Field): void => {
+  const canonical = canonicalOf(field)
+  if (canonical === null) return
+  for (const row of rows) {
+    const cell = row[at]
+    if (typeof cell === "string") row[at] = canonical(cell)
+  }
+}
+
 /** Makes the times among the first cells of each row canonical, in place: rows are fresh from the driver. */
 export const canonicalRows = (rows: ReadonlyArray<Cell[]>, columns: readonly Field[]): ReadonlyArray<Cell[]> => {
-  for (let c = 0; c < columns.length; c++) {
-    const canonical = canonicalOf(columns[c]!)
-    if (canonical === null) continue
-    for (const row of rows) {
-      const cell = row[c]
-      if (typeof cell === "string") row[c] = canonical(cell)
-    }
-  }
+  for (let c = 0; c < columns.length; c++) canonicalColumn(rows, c, columns[c]!)
   return rows
 }

@@ -3,6 +3,7 @@
  * target as the caller sees it. Whatever cannot be followed does not exist.
  */
 
+import type { BoundedMap } from "../bounded.ts"
 import type { FilterScope, Step } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import { always, both } from "../filter/tree.ts"
@@ -90,9 +91,36 @@ const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonl
 }
 
 /** Whether the answers that a check depends on are the same for this caller. They hold no caller; operands bind later. */
-export const sameAnswers = (dependencies: Dependencies, accesses: Accesses, access: Access): boolean =>
+const sameAnswers = (dependencies: Dependencies, accesses: Accesses, access: Access): boolean =>
   dependencies.every(({ found, path }) => {
     let at: Access | null = access
     for (const name of path) at = at === null ? null : reach(accesses, at, name)?.target ?? null
     return at === null || found === null ? at === found : at.restricted === found.restricted && at.rows === found.rows
   })
+
+/** What texts were checked to, each for those who see the same through their relations. */
+export type Texts<A> = BoundedMap<string, ReadonlyArray<{ readonly dependencies: Dependencies; readonly checked: A }>>
+
+/** Longer texts are not worth keeping. */
+export const cachedText = 4_000
+
+/** How many callers' results are kept for one text. */
+const mostVariants = 8
+
+/** Checks a text, or takes what it was checked to for whoever sees the same: then it is the same object. */
+export const checkedText = <A>(
+  cache: Texts<A>,
+  accesses: Accesses,
+  access: Access,
+  text: string,
+  check: (asked: Asked[]) => A
+): A => {
+  const known = cache.get(text) ?? []
+  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
+  if (found === undefined) {
+    const dependencies: Asked[] = []
+    found = { dependencies, checked: check(dependencies) }
+    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
+  }
+  return found.checked
+}

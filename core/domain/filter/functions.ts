@@ -168,6 +168,15 @@ const sameFunction = (whole: boolean, usage: string): FilterFunction => ({
   }
 })
 
+/** A function that gives a number: alone it is no condition. */
+const numberFunction = (name: FunctionName, usage: string, most: number): FilterFunction => ({
+  usage,
+  least: 1,
+  most,
+  check: (checking, _, call) =>
+    checking.findings.add("argument", `${name}() gives a number, which is compared.`, `Write ${usage}.`, call)
+})
+
 const hasUsage = "has(lines) or has(lines, \"quantity > 10\")"
 const lengthUsage = "length(tags) >= 2 with a list"
 const countUsage = "count(lines) >= 3 or count(lines, \"quantity > 10\") >= 3"
@@ -418,20 +427,8 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
       return related === null ? null : through(related.end.ways, related.item, spanOf(checking, call))
     }
   },
-  count: {
-    usage: countUsage,
-    least: 1,
-    most: 2,
-    check: (checking, _, call) =>
-      checking.findings.add("argument", "count() gives a number, which is compared.", `Write ${countUsage}.`, call)
-  },
-  length: {
-    usage: lengthUsage,
-    least: 1,
-    most: 1,
-    check: (checking, _, call) =>
-      checking.findings.add("argument", "length() gives a number, which is compared.", `Write ${lengthUsage}.`, call)
-  },
+  count: numberFunction("count", countUsage, 2),
+  length: numberFunction("length", lengthUsage, 1),
   same: sameFunction(true, sameUsage),
   begins: sameFunction(false, beginsUsage),
   field: {

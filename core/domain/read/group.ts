@@ -5,7 +5,7 @@
 
 import * as Result from "effect/Result"
 import type { Access, RestrictedModel } from "../access/access.ts"
-import { type Accesses, type Dependencies, sameAnswers, scopeOf as reachedFrom } from "../access/reach.ts"
+import { type Accesses, checkedText, scopeOf as reachedFrom, type Texts } from "../access/reach.ts"
 import { BoundedMap } from "../bounded.ts"
 import { scan } from "../filter/lex.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
@@ -220,14 +220,7 @@ const readGroupOrder = (
   })
 }
 
-/** A question, and the answers about relations that it depends on. */
-interface Asked {
-  readonly question: GroupsQuestion
-  readonly dependencies: Dependencies
-}
-
-const questions = new WeakMap<RestrictedModel, BoundedMap<string, Asked>>()
-const cachedQuestion = 4_000
+const questions = new WeakMap<RestrictedModel, Texts<Result.Result<GroupsQuestion, Problem>>>()
 
 /** Checks the texts of an `:aggregate` but for its filter. The same texts of the same accesses give the same object. */
 export const readGroups = (
@@ -240,14 +233,13 @@ export const readGroups = (
   const key = JSON.stringify([groupBy, measures, having, orderBy, timeZone])
   let known = questions.get(restricted)
   if (known === undefined) questions.set(restricted, known = new BoundedMap(200))
-  const found = known.get(key)
-  if (found !== undefined && sameAnswers(found.dependencies, accesses, access)) return Result.succeed(found.question)
-  const dependencies: Array<Dependencies[number]> = []
-  const scope = reachedFrom(accesses, access, dependencies)
-  return Result.map(Result.gen(() => read(restricted, scope, request)), (question) => {
-    if (key.length <= cachedQuestion) known.set(key, { question, dependencies })
-    return question
-  })
+  return checkedText(
+    known,
+    accesses,
+    access,
+    key,
+    (asked) => Result.gen(() => read(restricted, reachedFrom(accesses, access, asked), request))
+  )
 }
 
 const read = function*(

@@ -6,7 +6,16 @@
 
 import * as Result from "effect/Result"
 import type { Access, RestrictedModel } from "../access/access.ts"
-import { type Accesses, type Dependencies, liveOnly, sameAnswers, scopeOf, seenRows } from "../access/reach.ts"
+import {
+  type Accesses,
+  cachedText,
+  checkedText,
+  type Dependencies,
+  liveOnly,
+  scopeOf,
+  seenRows,
+  type Texts
+} from "../access/reach.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { FilterTree, OrderKey } from "../filter/tree.ts"
@@ -37,26 +46,14 @@ export interface ListShape extends Face {
 
 type Checked<A> = Result.Result<A, readonly ProblemError[]>
 
-/** A checked text, for those who see the same through its relations. */
-interface CheckedText<A> {
-  readonly dependencies: Dependencies
-  readonly checked: Checked<A>
-}
-
-type Texts<A> = BoundedMap<string, ReadonlyArray<CheckedText<A>>>
-
-/** How many of them are kept for one text. */
-const mostVariants = 8
-
 /** Caches of one restricted model: checked texts, faces and shapes. Texts above `cachedText` characters are not worth keeping. */
 interface Caches {
-  readonly filters: Texts<FilterTree>
-  readonly orders: Texts<readonly OrderKey[]>
+  readonly filters: Texts<Checked<FilterTree>>
+  readonly orders: Texts<Checked<readonly OrderKey[]>>
   readonly faces: BoundedMap<string, { readonly access: Access; readonly face: Face }>
   readonly shapes: BoundedMap<string, { readonly access: Access; readonly shape: ListShape }>
 }
 
-const cachedText = 4_000
 const caches = new WeakMap<RestrictedModel, Caches>()
 
 const cachesOf = (restricted: RestrictedModel): Caches => {
@@ -78,24 +75,6 @@ const refusal = (
   parameter: string,
   errors: readonly ProblemError[]
 ): Problem => problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
-
-/** Checks a text, or takes what it was checked to for whoever sees the same. */
-const checkedText = <A>(
-  cache: Texts<A>,
-  accesses: Accesses,
-  access: Access,
-  text: string,
-  check: (asked: Array<Dependencies[number]>) => Checked<A>
-): Checked<A> => {
-  const known = cache.get(text) ?? []
-  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
-  if (found === undefined) {
-    const dependencies: Array<Dependencies[number]> = []
-    found = { dependencies, checked: check(dependencies) }
-    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
-  }
-  return found.checked
-}
 
 /** Checks a filter text for the caller, who reaches other resources by `accesses`; empty text lets every row pass. */
 export const checkFilter = (
