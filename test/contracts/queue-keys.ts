@@ -61,6 +61,8 @@ export const keysSuite = ({ countsOf, harness, has, held, run, start }: QueueWor
       name: "kept",
       maxAttempts: 2,
       retryDelay: "1 hour",
+      // The second try begins up to a quarter of an hour early, and runs for as long as the clock goes on.
+      timeout: "3 hours",
       concurrency: 2,
       run: async (payload) => {
         if (payload === "fails") throw new FatalJobError("no")

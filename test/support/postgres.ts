@@ -106,6 +106,17 @@ const dropAbandoned = async (client: Client): Promise<void> => {
   }
 }
 
+/**
+ * Ends the work that the server of the tests does by itself. An automatic `analyze` changes plans in the middle of a test, and it can lock a table and its
+ * row of `pg_class` in the other order than `drop owned` does: one of both ends with a deadlock.
+ */
+const stopAutovacuum = async (client: Client): Promise<void> => {
+  const { rows } = await client.query<{ readonly autovacuum: string }>("show autovacuum")
+  if (rows[0]?.autovacuum === "off") return
+  await client.query("alter system set autovacuum = off")
+  await client.query("select pg_reload_conf()")
+}
+
 /** The server of this run. `TEST_POSTGRES_URL` names another one (as its superuser), to test on other versions. */
 const openServer = async (): Promise<{ readonly url: string; readonly release: () => Promise<void> }> => {
   const given = process.env["TEST_POSTGRES_URL"]
@@ -144,6 +155,7 @@ const openClone = async (wanted: string, fill: Fill): Promise<TestDatabase> => {
   const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
   await withClient(server.url, "postgres", async (client) => {
     await dropAbandoned(client)
+    if (process.env["TEST_POSTGRES_URL"] === undefined) await stopAutovacuum(client)
     // Copied as files: an eighth of the CPU time of a copy through the log, which is how the server copies unless asked.
     await client.query(`create database ${name} template ${template} strategy file_copy`)
   })
