@@ -53,6 +53,27 @@ export const faults = [
     tests: ["test/http/writes/related-rules.test.ts"]
   },
   {
+    rule: "records that are changed together are judged one by one where rules ask for related ones",
+    file: "core/app/write/execute.ts",
+    old: "    if (isAskedAfter(write.access, write.op)) {\n",
+    new: "    if (isAskedAfter(write.access, write.op) && written.length < 0) {\n",
+    tests: ["test/http/writes/related-together.test.ts"]
+  },
+  {
+    rule: "lines of an import keep their order where rules ask for related records",
+    file: "core/app/task/batch.ts",
+    old: " || isAskedAfter(access, \"create\") ||\n  isAskedAfter(access, \"update\")",
+    new: "",
+    tests: ["test/http/writes/related-together.test.ts"]
+  },
+  {
+    rule: "an upsert that waited for a lock asks again who sees the record",
+    file: "core/app/write/upsert.ts",
+    old: "(seen) => seen ? row : null",
+    new: "() => row",
+    tests: ["test/http/writes/related-together.test.ts"]
+  },
+  {
     rule: "a rule through relations is asked after the write",
     file: "core/app/write/execute.ts",
     old: "      const passes = goesThrough(must)\n",
@@ -241,6 +262,42 @@ export const faults = [
     file: "core/domain/access/reach.ts",
     old: "relation === undefined || !access.restricted.byName.has(relation.from.name)",
     new: "relation === undefined",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
+    rule: "a record without a related one passes what is not so of any",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "      return `(not ${write(item, alias, writer)})`\n",
+    new:
+      "      return item.op === \"some\" ? write({ ...item, item: { op: \"not\", item: item.item } }, alias, writer) : `(not ${write(item, alias, writer)})`\n",
+    tests: ["test/postgres/related.test.ts"]
+  },
+  {
+    rule: "an order through a relation joins the records that the caller sees",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "  const seen = rows.op === \"true\" ?",
+    new: "  const seen = rows.op !== \"and\" ?",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "a page in an order through relations begins behind the position, and not at it",
+    file: "adapters/postgres/compile-walks.ts",
+    old: "const sign = descending ? \"<\" : \">\"",
+    new: "const sign = descending ? \"<\" : \">=\"",
+    tests: ["test/postgres/order-paths.test.ts"]
+  },
+  {
+    rule: "the names behind a relation are those that the caller may read",
+    file: "core/domain/access/reach.ts",
+    old: "    names: restricted.names,\n",
+    new: "    names: at.length === 0 ? restricted.names : model.byName,\n",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
+    rule: "a deleted record is at the end of no relation",
+    file: "core/domain/access/reach.ts",
+    old: "=> both(access.rows, liveOnly(access.model))",
+    new: "=> access.rows",
     tests: ["test/http/reads/reads.test.ts"]
   },
   {

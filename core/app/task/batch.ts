@@ -27,7 +27,7 @@ import { createMany, execute, executeAll } from "../write/execute.ts"
 import type { Written } from "../write/execute.ts"
 import { ownKey, ruleOf } from "../write/intent.ts"
 import type { CreateWrite, ExistingWrite, Write } from "../write/intent.ts"
-import { decisionTree, isRefusedValue } from "../write/judge.ts"
+import { decisionTree, isAskedAfter, isRefusedValue } from "../write/judge.ts"
 import { traceOf } from "../write/transaction.ts"
 import type { Trace } from "../write/transaction.ts"
 import type { Unexpected } from "./parts.ts"
@@ -106,12 +106,14 @@ const inSavepoint = <A, E>(
 const writeOf = (tx: RecordsTransaction, { write }: Item): Effect.Effect<Write, Problem | RecordsError> =>
   typeof write === "function" ? write(tx) : write instanceof Problem ? Effect.fail(write) : Effect.succeed(write)
 
-/** A change that comes first must not refer to a record that is created after it. */
-const refersToItself = ({ fields, name }: Model): boolean => fields.some(({ relation }) => relation === name)
+/** A change that comes first must not refer to a record that is created after it, and is not judged by it. */
+const keepsOrder = (access: Access): boolean =>
+  access.model.fields.some(({ relation }) => relation === access.model.name) || isAskedAfter(access, "create") ||
+  isAskedAfter(access, "update")
 
 /**
  * Writes all records. Creates with the same fields share a statement, and so do changes of the same fields. Where creates and changes alternate, the
- * creates come first: they then share statements, too. What is refused before it is written is left out; a failure while writing ends it.
+ * creates come first if no rule can tell: they then share statements, too. What is refused before it is written is left out; a failure while writing ends it.
  */
 const together = Effect.fnUntraced(function*(
   core: Core,
@@ -149,7 +151,7 @@ const together = Effect.fnUntraced(function*(
     )
     if (write instanceof Problem) refused.set(at, write)
     else if (write.op === "create") {
-      if (!groups || (changes.length > 0 && refersToItself(write.access.model))) yield* flush()
+      if (!groups || (changes.length > 0 && keepsOrder(write.access))) yield* flush()
       else if (creates.length > 0 && !sameShape(creates[0]!, write)) yield* create()
       creates.push(write)
     } else {

@@ -216,8 +216,6 @@ interface Alike {
 
 const isAlike = ({ sets, settled, write }: Alike, other: ExistingWrite, set: Values, itsSettled: Settled): boolean => {
   const first = sets[0]!
-  // Each row is judged when it is written, and the next only then.
-  if (isAskedAfter(write.access, write.op)) return false
   if (write.op !== other.op || write.access !== other.access || first.size !== set.size) return false
   if (decisionTree(settled) !== decisionTree(itsSettled)) return false
   for (const field of first.keys()) if (!set.has(field)) return false
@@ -265,8 +263,8 @@ interface Executed {
 }
 
 /**
- * Runs writes to records that are there, no two of them to the same. All are judged first; those that are refused are left out, and those that change
- * the same fields are written together. A failure while writing ends it, and does not say which write it is of.
+ * Runs writes to records that are there, no two of them to the same. Those that are judged by their own records are all judged first, and those of them that
+ * change the same fields are written together. What is refused is left out. A failure while writing ends it, and does not say which write it is of.
  */
 export const executeAll = Effect.fnUntraced(function*(
   core: Core,
@@ -292,6 +290,12 @@ export const executeAll = Effect.fnUntraced(function*(
     const { row, set, settled } = judged
     if (isIdle(write, set)) {
       written.push(writtenOf(write, row, row, false))
+      continue
+    }
+    if (isAskedAfter(write.access, write.op)) {
+      // What this one changes may be why the next passes, or does not: the next is judged only then.
+      const now = yield* put(core, tx, write, row, set, settled, bindings)
+      written.push(yield* done(core, tx, writtenOf(write, row, now ?? row, true), now))
       continue
     }
     const group = groups.find((each) => isAlike(each, write, set, settled))

@@ -171,23 +171,22 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
       checks: [decisionTree(access.decisions[ruleOf(op)])],
       bindings
     }),
-    (row) => row === null ? Effect.fail(notFound()) : stillSeen(tx, access, key, row, bindings)
+    (row) =>
+      row === null
+        ? Effect.fail(notFound())
+        : Effect.flatMap(
+          stillSeen(tx, access, key, bindings),
+          (seen) => seen ? Effect.succeed(row) : Effect.fail(notFound())
+        )
   )
 
-/** The locked row. Where related records say whether it is the caller's, they are asked again: the lock may have been waited for. */
-const stillSeen = (
+/** Whether a locked row is the caller's. Where related records say so, they are asked again: the lock may have been waited for. */
+export const stillSeen = (
   tx: RecordsTransaction,
   { model, rows }: Access,
   key: readonly string[],
-  row: Row,
   bindings: Bindings
-): Step<Row> =>
-  !goesThrough(rows)
-    ? Effect.succeed(row)
-    : Effect.flatMap(
-      tx.passes({ model, key, tree: rows, bindings }),
-      (passes) => passes ? Effect.succeed(row) : Effect.fail(notFound())
-    )
+): Step<boolean> => goesThrough(rows) ? tx.passes({ model, key, tree: rows, bindings }) : Effect.succeed(true)
 
 /** Whether only the database, and only after the write, can say whether a caller may write: what a write is judged by goes through relations. */
 export const isAskedAfter = ({ decisions, rows }: Access, op: Write["op"]): boolean =>

@@ -38,7 +38,7 @@ import { ticketsOf } from "./attach.ts"
 import { change, createMany } from "./execute.ts"
 import type { Written } from "./execute.ts"
 import { type CreateWrite, ownKey, prepareCreate, prepareUpdate, type UpdateWrite, type Write } from "./intent.ts"
-import { decisionTree, type Step } from "./judge.ts"
+import { decisionTree, type Step, stillSeen } from "./judge.ts"
 import { answerWrite, presentWrite, standsAlone } from "./single.ts"
 import { failedFor, traceOf } from "./transaction.ts"
 
@@ -113,14 +113,20 @@ const findRow = (tx: RecordsTransaction, upsert: Upsert, bindings: Bindings): St
     )
   if (createOnly || Result.isFailure(upsert.update)) return read(model.columns)
   const lock = (key: readonly string[]): Step<Row | null> =>
-    tx.lock({
-      model,
-      key,
-      where: by === null ? visible : where,
-      columns: model.columns,
-      checks: [decisionTree(access.decisions.update)],
-      bindings: named
-    })
+    Effect.flatMap(
+      tx.lock({
+        model,
+        key,
+        where: by === null ? visible : where,
+        columns: model.columns,
+        checks: [decisionTree(access.decisions.update)],
+        bindings: named
+      }),
+      (row): Step<Row | null> =>
+        row === null
+          ? Effect.succeed(null)
+          : Effect.map(stillSeen(tx, access, ownKey(model, row), bindings), (seen) => seen ? row : null)
+    )
   return by === null
     ? lock(cells)
     : Effect.flatMap(read(model.key), (key) => key === null ? Effect.succeed(null) : lock(key as readonly string[]))
