@@ -45,12 +45,13 @@ export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => 
     cache,
     admit: ({ payload, roles, subject }) => {
       const epoch = Number.isSafeInteger(payload["epoch"]) ? payload["epoch"] as number : 0
+      const session = typeof payload["sid"] === "string" ? payload["sid"] : undefined
       return {
         identity: Object.freeze({
           user: Object.freeze({ id: subject, roles }),
           ...(tenant === undefined ? {} : { tenant })
         }),
-        ...(revocations === undefined ? {} : { counts: () => revocations.counts(subject, epoch) })
+        ...(revocations === undefined ? {} : { counts: () => revocations.counts(subject, epoch, session) })
       }
     }
   })

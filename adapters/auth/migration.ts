@@ -45,6 +45,9 @@ export const activeAdmin = (row: string): string =>
 /** How the revocation list names a key. User ids never look like it. */
 export const revokedKey = (id: string): string => `key:${id}`
 
+/** How the revocation list names a session. */
+export const endedSession = (id: string): string => `session:${id}`
+
 /**
  * The SQL that makes or completes the auth store. It needs a role that may create in the database (its owner), nothing more; it is safe
  * to repeat and safe when two processes apply it at once. It ends with an error (SQLSTATE 42710) before it changes anything where tables of
@@ -168,7 +171,7 @@ create table if not exists ${t("apiKey")} (
 );
 create index if not exists "apiKey_userId_idx" on ${t("apiKey")} ("userId");
 
--- Users and keys ("key:<id>") that were revoked while their tokens may still live: what is below "epoch" is refused.
+-- Users, keys ("key:<id>") and sessions ("session:<id>") that were revoked or ended while their tokens may still live: what is below "epoch" is refused.
 create table if not exists ${t("revocation")} (
   "userId" text primary key,
   "epoch" bigint not null,
@@ -255,6 +258,12 @@ begin
   return new;
 end $$;
 
+create or replace function ${t("end_session")}() returns trigger language plpgsql as $$
+begin
+  perform ${t("revoke_tokens")}('${endedSession("")}' || old."id", ${deletedEpoch});
+  return null;
+end $$;
+
 create or replace function ${t("guard_key")}() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' then
@@ -271,6 +280,9 @@ end $$;
 
 create or replace trigger "guard_session" before insert on ${t("session")}
   for each row execute function ${t("guard_session")}();
+
+create or replace trigger "end_session" after delete on ${t("session")}
+  for each row execute function ${t("end_session")}();
 
 create or replace trigger "guard_key" before update or delete on ${t("apiKey")}
   for each row execute function ${t("guard_key")}();

@@ -1,6 +1,6 @@
 /**
  * Which tokens no longer count although they have not expired. Every user has an epoch, which rises with each ban, role change, password
- * change or revocation. A token carries the epoch it was made under. This keeps the recent changes in memory, and reads new ones at most
+ * change or revocation. A token carries the epoch it was made under, and the session it was made from, which may have ended. This keeps the recent changes in memory, and reads new ones at most
  * about once a second while there is traffic. It never reads the database per request and never judges a signature.
  *
  * While the database answers, a change takes effect in every instance within two seconds. When it does not answer, the last known list is
@@ -9,6 +9,7 @@
 
 import { KeysUnavailable } from "./authenticator.ts"
 import { type Queries, tableIn } from "./database.ts"
+import { endedSession } from "./migration.ts"
 
 /** Milliseconds a list counts as fresh: requests within it need no wait. */
 const freshMs = 1_500
@@ -27,8 +28,8 @@ const pauseMs = 500
 const keptMs = 25 * 60 * 60 * 1_000
 
 export interface Revocations {
-  /** Whether a token of this user made under `epoch` still counts. A promise only when the list must be read first. */
-  readonly counts: (userId: string, epoch: number) => boolean | Promise<boolean>
+  /** Whether a token of this user made under `epoch`, in `session`, still counts. A promise only when the list must be read first. */
+  readonly counts: (userId: string, epoch: number, session?: string) => boolean | Promise<boolean>
 }
 
 interface Change {
@@ -76,7 +77,8 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
       reading = undefined
     })
 
-  const judge = (userId: string, epoch: number): boolean => {
+  const judge = (userId: string, epoch: number, session: string | undefined): boolean => {
+    if (session !== undefined && revoked.has(endedSession(session))) return false
     const entry = revoked.get(userId)
     return entry === undefined || epoch >= entry.epoch
   }
@@ -104,15 +106,15 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
   }
 
   return {
-    counts: (userId, epoch) => {
+    counts: (userId, epoch, session) => {
       const age = performance.now() - readAt
       if (age < freshMs) {
         if (age > renewMs && performance.now() - failedAt > pauseMs) {
           renew().catch(() => {/* judged by the list's age */})
         }
-        return judge(userId, epoch)
+        return judge(userId, epoch, session)
       }
-      return wait().then(() => judge(userId, epoch))
+      return wait().then(() => judge(userId, epoch, session))
     }
   }
 }

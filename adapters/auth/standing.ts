@@ -19,6 +19,8 @@ export interface TokenClaims {
   readonly role: string
   /** See revocations.ts. */
   readonly epoch: number
+  /** The id of the session that the token was made from, which is no secret. */
+  readonly sid?: string
   readonly iat: number
   readonly exp: number
 }
@@ -27,6 +29,7 @@ interface UserRow {
   readonly role: string | null
   readonly barred: boolean
   readonly epoch: string
+  readonly session: string | null
 }
 
 /**
@@ -43,13 +46,21 @@ export const claimsOf = async (
   session: string | null
 ): Promise<TokenClaims | null> => {
   const [user] = await store.query<UserRow>(
-    `select "role", ${barred("u")} as barred, "tokenEpoch"::text as epoch from ${table("user")} u where "id" = $1`
-      + ` and ($2::text is null or exists (select 1 from ${table("session")} where "token" = $2 and "userId" = $1))`,
+    `select "role", ${barred("u")} as barred, "tokenEpoch"::text as epoch, s."id" as session from ${table("user")} u`
+      + ` left join ${table("session")} s on s."token" = $2 and s."userId" = u."id"`
+      + ` where u."id" = $1 and ($2::text is null or s."id" is not null)`,
     [userId, session]
   )
   if (user === undefined || user.barred) return null
   const iat = Math.floor(Date.now() / 1_000)
-  return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
+  return {
+    sub: userId,
+    role: user.role ?? "",
+    epoch: Number(user.epoch),
+    ...(user.session === null ? {} : { sid: user.session }),
+    iat,
+    exp: iat + seconds
+  }
 }
 
 /** Whether a session has not ended. With `admin`, also whether its user is still an admin who may sign in. */

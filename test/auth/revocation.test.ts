@@ -131,6 +131,17 @@ describe("a token in use at another instance stops within two seconds", () => {
   })
 })
 
+describe("a token of a session", () => {
+  it("stops within two seconds after that session ended, while one of another session works", async () => {
+    const [first, second] = [await sessionOf(here, email), await sessionOf(here, email)]
+    const [ended, other] = [await tokenOf(here, first), await tokenOf(here, second)]
+    expect(await identify(atThere, ended)).toMatchObject({ user: { roles: ["user"] } })
+    expect((await ask(here, "POST", "/sign-out", { cookie: first, body: {} })).status).toBe(200)
+    expect(await refusedAfter(ended, atHere, atThere)).toBeLessThan(2_000)
+    expect(await identify(atThere, other)).toMatchObject({ user: { roles: ["user"] } })
+  })
+})
+
 describe("revocation", () => {
   it("holds for an instance that was idle, and for one that starts later", async () => {
     const idle = builtInAuthenticator({ auth: store.instance() })

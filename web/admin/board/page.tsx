@@ -3,7 +3,7 @@
 import { House } from "lucide-react"
 import { type ReactNode, useMemo } from "react"
 import type { MetaPage } from "../../client/index.ts"
-import { ChartStrip } from "../chart/strip.tsx"
+import { PlainChart } from "../chart/strip.tsx"
 import { NowProvider } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { Boundary } from "../ground/boundary.tsx"
@@ -26,7 +26,7 @@ type Block = NonNullable<MetaPage["blocks"]>[number]
 const ChartBlock = (
   { block, resource }: { readonly block: BlockOf<"chart">; readonly resource: Resource }
 ): ReactNode => {
-  // `ChartStrip` draws the chart of a view, so the block becomes one.
+  // `PlainChart` draws the chart of a view, so the block becomes one.
   const drawn = useMemo(
     (): Resource => ({
       ...resource,
@@ -40,7 +40,7 @@ const ChartBlock = (
   return (
     <div className={style.block} data-wide="" role="group" aria-label={block.label}>
       <h2 className={style.label}>{block.label}</h2>
-      <ChartStrip
+      <PlainChart
         resource={drawn}
         filter={block.filter}
         deleted={false}

@@ -1,12 +1,14 @@
 /** The chart of a view above its list: a number with its change, bars of a series or a histogram, and the most frequent values. A click filters. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { ChevronDown } from "lucide-react"
 import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
 import { currencyOf, isState, toneOf } from "../field/kind.ts"
 import { enumText, textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
+import { useToggle } from "../messages/preferences.ts"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { textOfSimple, withCondition } from "../model/conditions.ts"
@@ -47,7 +49,42 @@ const Bars = ({ bars, label }: { readonly bars: readonly Bar[]; readonly label: 
   </div>
 )
 
+/** The strip, and the button that folds it. A folded one asks for nothing. */
 export const ChartStrip = (props: StripProps): ReactNode => {
+  const { resource } = props
+  const { t } = useLocale()
+  const [folded, toggle] = useToggle(`chart:${resource.name}`)
+  const words = folded ? t.chart.unfold : t.chart.fold
+  return (
+    <div className={style.frame}>
+      {!folded && <PlainChart {...props} />}
+      <button
+        type="button"
+        className={folded ? style.folded : style.fold}
+        aria-expanded={!folded}
+        aria-label={words}
+        title={words}
+        onClick={toggle}
+      >
+        <ChevronDown className="icon" aria-hidden="true" />
+        {folded && labelOf(resource)}
+      </button>
+    </div>
+  )
+}
+
+/** What the chart of a view is about. */
+const labelOf = (resource: Resource): string => {
+  const chart = resource.view.chart!
+  if (chart.of !== "series") return fieldLabel(resource, chart.field)
+  const { measured } = chart
+  return measured === null || !resource.fields.has(measured)
+    ? resource.view.label.plural
+    : fieldLabel(resource, measured)
+}
+
+/** The chart alone. */
+export const PlainChart = (props: StripProps): ReactNode => {
   const chart = props.resource.view.chart!
   switch (chart.of) {
     case "series":
@@ -107,7 +144,7 @@ const Series = (
   const measured = chart.measured === null ? undefined : resource.fields.get(chart.measured)
   const adds = chart.measure === "count" || chart.measure.startsWith("sum:")
   const unit = measured === undefined ? null : currencyOf(resource, measured)
-  const label = measured === undefined ? resource.view.label.plural : fieldLabel(resource, measured.name)
+  const label = labelOf(resource)
   return (
     <section className={style.strip} aria-label={label}>
       <div className={style.figure}>
@@ -146,17 +183,7 @@ const Series = (
         }))}
       />
       {state !== undefined && (
-        <div className={style.side}>
-          <p className="dim">{t.chart.by(fieldLabel(resource, state.name))}</p>
-          <TopValues
-            resource={resource}
-            field={state.name}
-            filter={filter}
-            deleted={deleted}
-            onFilter={onFilter}
-            limit={2}
-          />
-        </div>
+        <States resource={resource} field={state.name} filter={filter} deleted={deleted} onFilter={onFilter} />
       )}
     </section>
   )
@@ -175,37 +202,60 @@ const Unit = (
   return data?.facets.length === 1 ? <small className="dim">{` ${plain(data.facets[0]!.value)}`}</small> : null
 }
 
-interface TopProps extends StripProps {
-  readonly field: string
-  readonly limit: number
-}
+/** Most states of a bar. The service counts no more than these, and those are read as none. */
+const mostStates = 50
 
-const TopValues = ({ deleted, field: name, filter, limit, onFilter, resource }: TopProps): ReactNode => {
-  const { format } = useLocale()
+/** All states as one bar of parts, and in words below it. A press on either filters. */
+const States = (
+  { deleted, field: name, filter, onFilter, resource }: StripProps & { readonly field: string }
+): ReactNode => {
+  const { format, t } = useLocale()
   const { data } = useQuery({
-    queryKey: ["top", resource.name, name, filter, deleted],
+    queryKey: ["states", resource.name, name, filter, deleted],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).facets({
         field: name,
         filter,
-        limit: 8,
+        limit: mostStates,
         ...(deleted ? { show_deleted: true } : {})
       }, { signal })
   })
-  return data?.facets.slice(0, limit).map(({ count, value }) => (
-    <button
-      key={plain(value)}
-      type="button"
-      className={style.top}
-      disabled={value === null}
-      onClick={() => onFilter(withCondition(filter, { field: name, is: "is", values: [plain(value)] }, resource))}
-    >
-      <span className="badge" data-tone={toneOf(plain(value))}>
-        <span className="cut">{enumText(plain(value))}</span> {format.count(count)}
-      </span>
-    </button>
-  ))
+  const label = t.chart.by(fieldLabel(resource, name))
+  if (data === undefined) return <div className={style.side} />
+  const all = sum(data.facets.map(({ count }) => count)) || 1
+  const states = data.facets.map(({ count, value }) => ({
+    id: plain(value),
+    count,
+    tone: toneOf(plain(value)),
+    word: value === null ? t.field.empty : enumText(plain(value)),
+    onPress: value === null
+      ? undefined
+      : () => onFilter(withCondition(filter, { field: name, is: "is", values: [plain(value)] }, resource))
+  }))
+  return (
+    <div className={style.side}>
+      <div className={style.stack} aria-hidden="true">
+        {states.map(({ count, id, onPress, tone, word }) => (
+          <i
+            key={id}
+            data-tone={tone}
+            style={{ flexGrow: count / all }}
+            title={`${word}: ${format.count(count)} (${format.share(count / all)})`}
+            onClick={onPress}
+          />
+        ))}
+      </div>
+      <div className={style.states} role="group" aria-label={label}>
+        <span className="dim">{label}</span>
+        {states.map(({ count, id, onPress, tone, word }) => (
+          <button key={id} type="button" data-tone={tone} disabled={onPress === undefined} onClick={onPress}>
+            <span className="cut">{word}</span> <small>{format.short(count)}</small>
+          </button>
+        ))}
+      </div>
+    </div>
+  )
 }
 
 const Histogram = (

@@ -48,6 +48,8 @@ export interface ValueProps {
   readonly record?: AnyRecord | { readonly [field: string]: unknown }
   /** False: the name of a related record is not a link, because a button or an option contains it. */
   readonly linked?: boolean
+  /** False: an amount comes without its currency, which stands beside it. */
+  readonly coded?: boolean
 }
 
 const Related = ({ field, linked = true, record, resource, value }: ValueProps): ReactNode => {
@@ -124,7 +126,7 @@ export const ArrayShown = (
 }
 
 const Plain = (props: ValueProps): ReactNode => {
-  const { field, record, resource, value } = props
+  const { coded = true, field, record, resource, value } = props
   const reader = useReader()
   if (value === null || value === undefined) return null
   if (field.relation !== undefined) return <Related {...props} />
@@ -157,7 +159,7 @@ const Plain = (props: ValueProps): ReactNode => {
       return <time className="cut" dateTime={plain(value)}>{text}</time>
     case "decimal": {
       const currency = currencyOf(resource, field)
-      const code = currency === null ? undefined : record?.[currency.name]
+      const code = currency === null || !coded ? undefined : record?.[currency.name]
       return typeof code === "string"
         ? (
           <span className="cut">

@@ -54,7 +54,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     lastColumn: narrow ? 0 : columns.length - 1
   }
   const offsets = useOffsets(columns, lead)
-  const { dragged, page, reveal, scroller, seen, startAt, view } = useScrolling({
+  const { body, dragged, page, reveal, scroller, seen, startAt, view } = useScrolling({
     rows,
     rowHeight,
     headHeight,
@@ -130,7 +130,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
           onContextMenu={events.onContextMenu}
         >
           {heading}
-          <div role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
+          <div ref={body} role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
             {shown.map((index) => {
               const row = rowAt(index)
               return (
@@ -163,12 +163,26 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   )
 }
 
-/** The keys of the rows' elements. The row with the focus keeps its element, wherever rows are counted from; the row of that key gets another one. */
+/** The keys of rows' elements: counted from `base`, but for a few rows. */
+interface RowKeys {
+  readonly base: number
+  readonly others: ReadonlyMap<number, number | "other">
+}
+
+/**
+ * The keys of the rows' elements. The row with the focus keeps its element, wherever rows are counted from; the row of that key gets another one. A row keeps
+ * its key for as long as rows are counted from there, whichever row has the focus: a click is lost if its element moves while the button is down.
+ */
 const useRowKeys = (active: number, base: number) => {
-  const kept = useRef({ row: active, key: active - base })
-  if (kept.current.row !== active) kept.current = { row: active, key: active - base }
-  return (index: number): number | string =>
-    index === active ? kept.current.key : index - base === kept.current.key ? "other" : index - base
+  const kept = useRef<RowKeys>({ base, others: new Map() })
+  const keyIn = ({ base, others }: RowKeys, index: number) => others.get(index) ?? index - base
+  if (kept.current.base !== base) {
+    const key = keyIn(kept.current, active)
+    const others = new Map<number, number | "other">([[active, key]])
+    if (typeof key === "number" && base + key !== active) others.set(base + key, "other")
+    kept.current = { base, others }
+  }
+  return (index: number): number | string => keyIn(kept.current, index)
 }
 
 /** Returns the same object while the offsets are equal, so that rows are not rendered again. */

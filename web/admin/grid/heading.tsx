@@ -1,10 +1,11 @@
 /** The row of column headers, and the edges that columns are made wider or narrower by. */
 
-import { type ReactNode, type RefObject, useRef } from "react"
+import { type ReactNode, type RefObject, useEffect, useRef } from "react"
 import { type Column, narrowest, templateOf, totalOf, widest } from "./columns.ts"
 import style from "./grid.module.css"
 import { clamp } from "./place.ts"
 import { pinnedStyle } from "./row.tsx"
+import { stubsOf, tracksOf } from "./stubs.ts"
 
 /** How headers are drawn. */
 export interface HeadingProps {
@@ -13,6 +14,24 @@ export interface HeadingProps {
   /** `ascending`, `descending` or `none`, for the column's header; undefined where no list can be sorted by it. */
   readonly sorted: (column: Column) => "ascending" | "descending" | "none" | undefined
   readonly onWidth?: ((column: Column, width: number) => void) | undefined
+}
+
+/** Keeps the stubs of rows that come later where the columns are. */
+const useStubs = (scroller: RefObject<HTMLElement | null>, columns: readonly Column[], lead: number) => {
+  const head = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const row = head.current
+    if (row === null) return
+    // After layout, so that the widths are there without one more.
+    const observer = new ResizeObserver(() => {
+      const { direction, gridTemplateColumns } = getComputedStyle(row)
+      const stubs = stubsOf(tracksOf(gridTemplateColumns), columns, lead, direction === "rtl")
+      scroller.current?.style.setProperty("--stubs", stubs || "none")
+    })
+    observer.observe(row)
+    return () => observer.disconnect()
+  }, [columns, lead, scroller])
+  return head
 }
 
 /** `all`: the head of the column of ticks; undefined without ticks. `active`: the header with the focus. */
@@ -26,6 +45,7 @@ export const Heading = (
     readonly scroller: RefObject<HTMLElement | null>
   }
 ): ReactNode => {
+  const row = useStubs(scroller, columns, lead)
   /** During the drag of a column's edge only the template changes, so that no row is rendered again. */
   const resize = (column: Column, width: number, done: boolean): void => {
     const changed = columns.map((each) => each.id === column.id ? { ...each, width, flexible: false } : each)
@@ -34,7 +54,7 @@ export const Heading = (
     if (done) onWidth?.(column, width)
   }
   return (
-    <div role="row" aria-rowindex={1} className={style.head} data-head="">
+    <div ref={row} role="row" aria-rowindex={1} className={style.head} data-head="">
       {all !== undefined && (
         <div
           role="columnheader"

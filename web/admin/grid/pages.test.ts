@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { type LoadedPage, Pages, type PageStart } from "./pages.ts"
+import { type Bound, type LoadedPage, Pages, type PageStart } from "./pages.ts"
 
 /** A list of numbers whose answers are given by hand. */
 const stage = (rows: number, most = 60) => {
@@ -7,7 +7,7 @@ const stage = (rows: number, most = 60) => {
     { start: PageStart; signal: AbortSignal; answer: (page?: LoadedPage<number>) => void; fail: () => void }
   > = []
   let changes = 0
-  let ended = -1
+  const said: Array<readonly [rows: number, bound: Bound]> = []
   const pageFrom = (from: number): LoadedPage<number> => ({
     items: Array.from({ length: Math.max(0, Math.min(10, rows - from)) }, (_, at) => from + at),
     next: from + 10 >= rows ? "" : `n${from + 10}`,
@@ -20,7 +20,7 @@ const stage = (rows: number, most = 60) => {
     keyOf: String,
     pace: { moving: 10_000, rest: 5_000 },
     changed: () => changes++,
-    ended: (count) => ended = count,
+    reached: (count, bound) => said.push([count, bound]),
     load: (start, _, signal) =>
       new Promise((resolve, reject) => {
         calls.push({
@@ -32,7 +32,7 @@ const stage = (rows: number, most = 60) => {
       })
   })
   const settled = () => new Promise<void>((done) => setImmediate(done))
-  return { calls, pages, settled, changes: () => changes, ended: () => ended }
+  return { calls, pages, settled, changes: () => changes, said }
 }
 
 describe("pages of rows", () => {
@@ -87,11 +87,22 @@ describe("pages of rows", () => {
   })
 
   it("says how many rows there are once it meets the last page", async () => {
-    const { calls, pages, settled, ended } = stage(995)
+    const { calls, pages, said, settled } = stage(995)
     pages.want(990, 1000, false)
     calls[0]!.answer()
     await settled()
-    expect(ended()).toBe(995)
+    expect(said).toEqual([[995, "exact"]])
+  })
+
+  it("says that more follow a page, and that an empty page lies beyond the end", async () => {
+    const { calls, pages, said, settled } = stage(995)
+    pages.want(500, 510, false)
+    calls[0]!.answer()
+    await settled()
+    pages.want(1200, 1210, false)
+    calls[1]!.answer()
+    await settled()
+    expect(said).toEqual([[510, "more"], [1200, "most"]])
   })
 
   it("keeps a failure with its rows until it is told to try again", async () => {

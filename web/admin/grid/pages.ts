@@ -13,6 +13,9 @@ export interface LoadedPage<T> {
 /** Where a page begins: a row number, or the token of a neighbour. */
 export type PageStart = { readonly position: number } | { readonly token: string }
 
+/** What is known of a number of rows: it is exact, there are more, or there are at most so many, because the page after them is empty. */
+export type Bound = "exact" | "more" | "most"
+
 export interface PagesOptions<T> {
   readonly size: number
   /** The most pages in memory. */
@@ -22,8 +25,8 @@ export interface PagesOptions<T> {
   readonly keyOf: (item: T) => string
   /** Called after rows were loaded or removed, or after a failure. */
   readonly changed: () => void
-  /** Called after the last page, with the number of rows of the list. */
-  readonly ended: (rows: number) => void
+  /** Called with what a page says of the number of rows in the list. */
+  readonly reached: (rows: number, bound: Bound) => void
   /** Milliseconds between rounds of requests while the thumb moves, and after it rests. */
   readonly pace?: { readonly moving: number; readonly rest: number }
 }
@@ -179,7 +182,8 @@ export class Pages<T> {
       const [oldest] = [...this.#pages].reduce((a, b) => a[1].used < b[1].used ? a : b)
       this.#pages.delete(oldest)
     }
-    if (page.next === "") this.#options.ended(number * size + items.length)
+    const bound = page.next !== "" ? "more" : page.items.length > 0 || number === 0 ? "exact" : "most"
+    this.#options.reached(number * size + items.length, bound)
     this.#options.changed()
   }
 }

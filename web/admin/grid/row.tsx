@@ -55,13 +55,18 @@ const RowLine = <Row extends object>(
   const { card, cell, drag, editor, marks, tick } = drawing
   const place = { transform: `translateY(${top}px)` }
   if (row === undefined) {
-    // A single element, because most rows are not loaded during a drag of the thumb.
+    // A single element, because most rows are not loaded during a drag of the thumb. Its background has the stubs.
     return (
       <div role="row" aria-rowindex={index + 2} className={style.row} style={place} data-index={index} aria-busy="true">
         {/* The key: otherwise this element, and the focus in it, would become the first cell of the record. */}
-        <div key="gap" role="gridcell" aria-colindex={1} tabIndex={active === null ? -1 : 0} data-column={0}>
-          <span className={style.gap} />
-        </div>
+        <div
+          key="gap"
+          role="gridcell"
+          aria-colindex={1}
+          tabIndex={active === null ? -1 : 0}
+          className={style.gap}
+          data-column={0}
+        />
       </div>
     )
   }

@@ -31,8 +31,9 @@ export interface View extends Span {
 }
 
 export interface Scrolling {
-  /** To be put on the element that scrolls. */
+  /** To be put on the element that scrolls, and on that of all rows within it. */
   readonly scroller: RefObject<HTMLDivElement | null>
+  readonly body: RefObject<HTMLDivElement | null>
   readonly view: View
   /** While the thumb is dragged: its row, and the place of the label. */
   readonly dragged: { readonly index: number; readonly y: number } | null
@@ -46,8 +47,14 @@ export interface Scrolling {
   readonly page: () => number
 }
 
+/** How long the label stays after the thumb was let go, in milliseconds. */
+const labelMs = 700
+/** Not all browsers tell when a scroll ends. There, the label goes after a pause. */
+const endsAreTold = "onscrollend" in window
+
 export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, want }: Rows): Scrolling => {
   const scroller = useRef<HTMLDivElement>(null)
+  const body = useRef<HTMLDivElement>(null)
   const standing = useRef<Standing>({ top: 0, virtual: top * rowHeight })
   const height = useRef(0)
   const settled = useRef(top === 0)
@@ -58,6 +65,9 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
   }))
   const [dragged, setDragged] = useState<Scrolling["dragged"]>(null)
   const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  /** From the first event of a scroll until its end, which for a thumb is when it is let go; and whether this one is of the thumb. */
+  const moving = useRef(false)
+  const held = useRef(false)
 
   const measure = useCallback(
     (): Scale => scaleFor(rows * rowHeight + tail, Math.max(0, height.current - headHeight)),
@@ -83,6 +93,8 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
     if (element === null) return
     const scale = measure()
     const at = clamp(virtual, 0, scale.virtual)
+    // Not only once it is drawn: a scroller takes no position beyond its content.
+    if (body.current !== null) body.current.style.height = `${scale.physical + scale.viewport}px`
     element.scrollTop = toPhysical(scale, at)
     // Browsers round the position, so the actual value is used.
     standing.current = { top: element.scrollTop, virtual: at }
@@ -96,17 +108,14 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
     const resize = (): void => {
       height.current = element.clientHeight
       const scale = measure()
-      if (rows > 0 && !settled.current) {
-        settled.current = true
-        flushSync(() => setView({ ...spanAt(scale, standing.current, rowHeight, rows), scale, base: 0 }))
-        jumpTo(standing.current.virtual)
-        return
-      }
-      standing.current = {
-        ...standing.current,
-        virtual: clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity)
-      }
-      show(scale, false)
+      const begins = rows > 0 && !settled.current
+      settled.current ||= begins
+      const virtual = clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity)
+      standing.current = { ...standing.current, virtual }
+      // Where there are more rows than before, or fewer, the thumb stands elsewhere: at once, or when it rests.
+      const stands = moving.current || Math.abs(toPhysical(scale, virtual) - standing.current.top) < 1
+      if (begins || (settled.current && !stands)) jumpTo(virtual)
+      else show(scale, false)
     }
     resize()
     const observer = new ResizeObserver(resize)
@@ -124,21 +133,32 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
       const scale = measure()
       const next = moved(scale, standing.current, scrollTop)
       standing.current = next
+      moving.current = endsAreTold
+      held.current ||= next.jumped
       // During the event: a later task would run after the paint and show a frame without rows.
       flushSync(() => {
         show(scale, next.jumped)
-        if (next.jumped) {
+        if (held.current) {
           const share = scale.physical === 0 ? 0 : scrollTop / scale.physical
           setDragged({
-            index: Math.floor(next.virtual / rowHeight),
+            index: clamp(Math.ceil(next.virtual / rowHeight), 0, Math.max(0, rows - 1)),
             y: headHeight + 18 + share * (height.current - headHeight - 36)
           })
           clearTimeout(dragEnd.current)
-          dragEnd.current = setTimeout(() => setDragged(null), 700)
+          if (!endsAreTold) dragEnd.current = setTimeout(letGo, labelMs)
         }
       })
     }
+    const letGo = (): void => {
+      held.current = false
+      setDragged(null)
+    }
     const onScrollEnd = (): void => {
+      moving.current = false
+      if (held.current) {
+        held.current = false
+        dragEnd.current = setTimeout(letGo, labelMs)
+      }
       const scale = measure()
       const { virtual } = standing.current
       const wanted = toPhysical(scale, virtual)
@@ -155,10 +175,11 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
       element.removeEventListener("scroll", onScroll)
       element.removeEventListener("scrollend", onScrollEnd)
     }
-  }, [measure, show, rowHeight, headHeight])
+  }, [measure, show, rowHeight, headHeight, rows])
 
   return {
     scroller,
+    body,
     view,
     dragged,
     startAt: (row) => jumpTo(row * rowHeight),

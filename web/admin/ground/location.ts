@@ -17,6 +17,8 @@ export interface Place {
   readonly memory: { readonly [name: string]: unknown }
   /** Increases with every navigation, also to the same address. */
   readonly turn: number
+  /** Whether the user came back: by the browser's own way back, or by one of the app's. */
+  readonly back: boolean
 }
 
 /** The state of a history entry. `at`: its number among the entries of this tab. */
@@ -30,6 +32,8 @@ const entryOf = (state: unknown): Entry =>
 
 let turn = 0
 let at = entryOf(history.state).at
+/** A page that is loaded again shows what it showed. */
+let back = true
 
 const readPlace = (): Place => {
   const { pathname, search } = location
@@ -39,15 +43,17 @@ const readPlace = (): Place => {
     parts: path.split("/").slice(1).filter((part, index) => index > 0 || part !== ""),
     query: new URLSearchParams(search),
     memory: entryOf(history.state).memory,
-    turn
+    turn,
+    back
   }
 }
 
 let place = readPlace()
 const listeners = new Set<() => void>()
 
-const tell = (): void => {
+const tell = (came: boolean): void => {
   turn++
+  back = came
   place = readPlace()
   for (const listener of listeners) listener()
 }
@@ -74,14 +80,16 @@ export interface GoOptions {
   readonly memory?: { readonly [name: string]: unknown }
   /** Navigates without asking the guards: they have agreed, or their content is saved. */
   readonly force?: boolean
+  /** The user goes back to a page: it has the focus where it had it. */
+  readonly back?: boolean
 }
 
-const move = (to: string, { memory = {}, replace = false }: GoOptions): void => {
+const move = (to: string, { back = false, memory = {}, replace = false }: GoOptions): void => {
   const entry: Entry = { at: replace ? at : at + 1, memory }
   at = entry.at
   if (replace) history.replaceState(entry, "", prefix + to)
   else history.pushState(entry, "", prefix + to)
-  tell()
+  tell(back)
 }
 
 /** Goes to an address of the app, such as `/orders?filter=…`. */
@@ -139,7 +147,7 @@ const onPop = (event: PopStateEvent): void => {
   const distance = to.at - at
   if (guards.size === 0 || distance === 0) {
     at = to.at
-    return tell()
+    return tell(true)
   }
   // The browser has already moved. It moves back until the guards agree.
   const wanted = readPlace().path

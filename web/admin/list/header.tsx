@@ -32,10 +32,12 @@ interface HeaderProps {
   readonly choices: readonly Choice[]
   readonly onChoices: (choices: readonly Choice[] | null) => void
   readonly reorder: Reorder
+  /** What others added, beside the number of records: there it covers no row and moves none. */
+  readonly news: ReactNode
 }
 
 export const ListHeader = (props: HeaderProps): ReactNode => {
-  const { args, choices, deleted, filter, onChoices, order, reorder, resource, rows } = props
+  const { args, choices, deleted, filter, news, onChoices, order, reorder, resource, rows } = props
   const { format, t } = useLocale()
   const narrow = useNarrow()
   const { total } = rows
@@ -89,6 +91,7 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
               )}
           </span>
         )}
+        {news}
         {rows.age !== null && (
           <Suspense fallback={null}>
             <DataAge resource={resource} age={rows.age} />

@@ -2,11 +2,12 @@
 
 import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import { fileName, fileOf } from "../field/file.tsx"
+import { currencyOf } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
-import { currentPlace, go, remember, usePlace } from "../ground/location.ts"
+import { currentPlace, go, remember } from "../ground/location.ts"
 import { copyText } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
@@ -17,6 +18,7 @@ import { isolated, isVisible, plain, short } from "../model/plain.ts"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
+import { addressOfList } from "./left.ts"
 import type { Reorder } from "./reorder.tsx"
 import type { Rows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
@@ -74,27 +76,30 @@ interface ListGridProps {
   readonly begin: Begin
   readonly handle: RefObject<GridHandle | null>
   readonly onSeen: (first: number, last: number) => void
+  readonly onPlace: (place: Place) => void
 }
 
+/** The keys that were held when a row was opened. */
+type Pressed = { readonly metaKey?: boolean; readonly ctrlKey?: boolean }
+
 /** Opens the record of a row, here or in a tab of its own. */
-const useOpen = ({ handle, resource, total }: ListGridProps) => {
-  const { query } = usePlace()
-  return (
-    record: AnyRecord,
-    index: number,
-    event?: { readonly metaKey?: boolean; readonly ctrlKey?: boolean }
-  ): void => {
-    const text = keyOf(resource, record)
-    if (text === null) return
-    remember({ row: index, column: handle.current?.place().column ?? 0, top: handle.current?.seen()[0] ?? 0 })
-    if (event?.metaKey === true || event?.ctrlKey === true) {
-      window.open(addressOf(resource, text), "_blank", "noreferrer")
-      return
-    }
-    go(addressOf(resource, text), {
-      memory: { list: `${currentPlace().path}?${query.toString()}`, position: index, total }
-    })
+const openRecord = (
+  { handle, resource, rows, total }: ListGridProps,
+  record: AnyRecord,
+  index: number,
+  event?: Pressed
+): void => {
+  const text = keyOf(resource, record)
+  if (text === null) return
+  remember({ row: index, column: handle.current?.place().column ?? 0, top: handle.current?.seen()[0] ?? 0 })
+  if (event?.metaKey === true || event?.ctrlKey === true) {
+    window.open(addressOf(resource, text), "_blank", "noreferrer")
+    return
   }
+  const { path, query } = currentPlace()
+  go(addressOf(resource, text), {
+    memory: { list: addressOfList(path, query), position: index, total, about: rows.total?.accuracy !== "exact" }
+  })
 }
 
 /** Handles a key on a cell. True if it is handled. */
@@ -156,7 +161,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   const { t } = useLocale()
   const rowHeight = useRowHeight(narrow)
   const [menu, setMenu] = useState<string | null>(null)
-  const open = useOpen(props)
+  const open = (record: AnyRecord, index: number, event?: Pressed): void => openRecord(props, record, index, event)
   const onKey = useKeys(props)
   const placeLabel = usePlaceLabel(props)
   usePreparedEditing(rows.loading)
@@ -164,11 +169,15 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   // Rows are drawn again only when they change: their links ask for what opening means when they are pressed.
   const opening = useRef(open)
   opening.current = open
-  const title = titleColumn(resource, view.columns)
-  const marked = title ?? view.columns[0]?.id
+  const { columns } = view
+  const title = titleColumn(resource, columns)
+  const marked = title ?? columns[0]?.id
   const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
     const { field, resource: owner, ways } = columnAt(resource, column.id)!
-    const of = recordAt(record, ways.map(({ name }) => name))
+    const names = ways.map(({ name }) => name)
+    const of = recordAt(record, names)
+    const currency = currencyOf(owner, field)
+    const coded = currency === null || !columns.some(({ id }) => id === [...names, currency.name].join("."))
     const key = column.id === marked ? keyOf(resource, record) : null
     // A link that nobody sees leads nowhere: then the mark opens the record, and Enter does.
     const linked = column.id === title && isVisible(plain(of?.[field.name]))
@@ -178,6 +187,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
         field={field}
         value={of[field.name]}
         record={of}
+        coded={coded}
         linked={key === null || column.id !== title}
       />
     )
@@ -191,7 +201,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
         {value}
       </TitleCell>
     )
-  }, [resource, title, marked])
+  }, [resource, title, marked, columns])
   return (
     <Grid<AnyRecord>
       label={resource.view.label.plural}
@@ -240,6 +250,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       want={rows.want}
       placeLabel={placeLabel}
       onSeen={props.onSeen}
+      onPlace={props.onPlace}
       onWidth={(column, width) =>
         view.setChoices(view.choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
       onOpen={open}

@@ -247,7 +247,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
     }
   }, [resource, asked])
 
-  if (fresh.size === 0 && !other) return <div className={style.place} role="status" />
+  if (fresh.size === 0 && !other) return <span role="status" />
   const show = (): void => {
     setFresh(new Set())
     setOther(false)
@@ -256,11 +256,11 @@ export const LiveList = (props: LiveListProps): ReactNode => {
     handle.current?.scrollTo(0)
   }
   return (
-    <div className={style.place} role="status">
+    <span role="status">
       <button type="button" className={`btn primary ${style.fresh}`} onClick={show}>
         <ArrowUp className="icon" aria-hidden="true" />
         {other ? t.live.other : t.live.fresh(fresh.size, format.count(fresh.size))}
       </button>
-    </div>
+    </span>
   )
 }

@@ -4,35 +4,37 @@
  */
 
 import { Plus, TriangleAlert } from "lucide-react"
-import { lazy, type ReactNode, Suspense, useCallback, useRef, useState } from "react"
+import { lazy, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, useState } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
 import { FileExpiry } from "../field/file.tsx"
 import { isIdentifier, isQuantity } from "../field/kind.ts"
 import { NowProvider } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
-import type { GridHandle } from "../grid/grid.tsx"
+import type { GridHandle, Place } from "../grid/grid.tsx"
 import { shownKeys, useShortcut } from "../ground/keys.ts"
 import { Link } from "../ground/link.tsx"
-import { go, usePlace } from "../ground/location.ts"
+import { currentPlace, go, usePlace } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
 import { Missing, Problem } from "../ground/problem.tsx"
 import { useSettled } from "../ground/settled.ts"
 import { useTitle } from "../ground/title.ts"
 import type { LiveMarks, OnMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
+import { useToggle } from "../messages/preferences.ts"
 import { aboutOf, type Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
 import { Arguments, argumentsIn, lacksArguments } from "./arguments.tsx"
 import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
 import { ListHeader } from "./header.tsx"
+import { addressOfList, keepLeft, type Left, leftAt } from "./left.ts"
 import { type Begin, ListGrid } from "./list-grid.tsx"
 import style from "./list.module.css"
 import { useReorder } from "./reorder.tsx"
 import { useRows } from "./rows.ts"
 import { type Selecting, useSelecting } from "./selecting.ts"
-import { makeSight } from "./sight.ts"
+import { makeSight, type Sight } from "./sight.ts"
 import { printOrder } from "./state.ts"
 import { ViewTabs } from "./tabs.tsx"
 import { type ListView, useListView } from "./view.ts"
@@ -94,16 +96,40 @@ const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => 
   )
 }
 
-/** Where the list begins: going back returns to the same rows and the same cell. */
-const useBegin = (): Begin => {
-  const { memory } = usePlace()
-  const [begin] = useState(() => ({
-    row: Number(memory["row"] ?? 0),
-    column: Number(memory["column"] ?? 0),
-    top: Number(memory["top"] ?? 0),
-    focus: memory["row"] !== undefined
-  }))
-  return begin
+/** Where the list begins: as it was left in this tab, else as the entry of the history has it after the page was loaded again. */
+const useBegin = (): { readonly begin: Begin; readonly left: Left | undefined } => {
+  const [known] = useState(() => {
+    const { back, memory, path, query } = currentPlace()
+    const left = leftAt(addressOfList(path, query))
+    const number = (name: string): number => Number(memory[name] ?? 0)
+    const place = left?.place ?? { row: number("row"), column: number("column") }
+    // A link elsewhere on the page keeps the focus.
+    const focus = back && (left !== undefined || memory["row"] !== undefined)
+    return { left, begin: { ...place, top: left?.top ?? number("top"), focus } }
+  })
+  return known
+}
+
+/** Remembers the list as it is left. Gives the function that is told of the active cell. */
+const useLeaving = (begin: Begin, sight: Sight, selecting: Selecting, shown: boolean): (place: Place) => void => {
+  const { path, query } = usePlace()
+  const place = useRef<Place>(begin)
+  const latest = useRef<() => void>(() => {})
+  useLayoutEffect(() => {
+    const { picked, selection } = selecting
+    latest.current = () => {
+      const [top, last] = sight.now()
+      const { column, row } = place.current
+      // A list whose rows never came stays remembered as it was before.
+      if (shown) {
+        keepLeft(addressOfList(path, query), { place: { row, column }, top, height: last - top + 1, selection, picked })
+      }
+    }
+  })
+  useLayoutEffect(() => () => latest.current(), [])
+  return useCallback((now) => {
+    place.current = now
+  }, [])
 }
 
 /** The marks of rows that others changed. `turn` increases with each change of them. */
@@ -164,7 +190,8 @@ const NoRows = (
 /** The chart above the rows. It is drawn after them, and its space is there before. */
 const Chart = ({ resource, view }: { readonly resource: Resource; readonly view: ListView }): ReactNode => {
   const settled = useSettled()
-  const space = <div className={style.strip} />
+  const [folded] = useToggle(`chart:${resource.name}`)
+  const space = <div className={style.strip} data-folded={folded ? "" : undefined} />
   return (
     <Suspense fallback={space}>
       {settled
@@ -179,14 +206,15 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const narrow = useNarrow()
   const handle = useRef<GridHandle>(null)
   const view = useListView(resource, handle)
-  const begin = useBegin()
+  const { begin, left } = useBegin()
   const rows = useRows(resource, view.asked, begin.top)
   const { live, onMarks } = useMarks()
   // Not part of the page's state, because it changes with every row during scrolling. Only the footer shows it.
   const [sight] = useState(makeSight)
   const total = rows.total?.count ?? 0
   const { columns, deleted, filter, order } = view
-  const selecting = useSelecting(resource, rows, total, filter)
+  const selecting = useSelecting(resource, rows, total, filter, left)
+  const onPlace = useLeaving(begin, sight, selecting, rows.total !== null)
   const editing = useCellEditing(resource, columns, rows, handle)
   const reorder = useReorder(resource, order, rows, total)
   useTitle(resource.view.label.plural)
@@ -208,6 +236,18 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         choices={view.choices}
         onChoices={view.setChoices}
         reorder={reorder}
+        news={(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
+          <Suspense fallback={null}>
+            <LiveList
+              resource={resource}
+              rows={rows}
+              query={view.asked}
+              handle={handle}
+              marks={live.marks}
+              onMarks={onMarks}
+            />
+          </Suspense>
+        )}
       />
       {about !== null && <p dir="auto" className={`about ${style.about}`} title={about}>{about}</p>}
       {resource.model.arguments !== undefined && <Arguments resource={resource} />}
@@ -229,18 +269,6 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
       )}
       {reorder.bar}
       {rows.failure !== undefined && !wrong && <Problem error={rows.failure} onRetry={rows.retry} />}
-      {(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
-        <Suspense fallback={null}>
-          <LiveList
-            resource={resource}
-            rows={rows}
-            query={view.asked}
-            handle={handle}
-            marks={live.marks}
-            onMarks={onMarks}
-          />
-        </Suspense>
-      )}
       {rows.loading && rows.total === null && rows.failure === undefined && (
         <div className={style.waiting} aria-hidden="true">
           <div className="late">{Array.from({ length: 12 }, (_, row) => <i key={row} />)}</div>
@@ -259,6 +287,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         begin={begin}
         handle={handle}
         onSeen={sight.put}
+        onPlace={onPlace}
       />
       {(wrong || (rows.total !== null && total === 0)) && <NoRows resource={resource} view={view} wrong={wrong} />}
       {selecting.some && (

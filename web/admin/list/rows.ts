@@ -10,6 +10,7 @@ import { noticeFailure } from "../ground/session.ts"
 import { settle } from "../ground/settled.ts"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import { atLeast, type Total, totalAfter } from "./total.ts"
 
 export interface RowsQuery {
   readonly filter: string
@@ -26,11 +27,6 @@ export interface RowsQuery {
 export interface Age {
   readonly at: string | null
   readonly failedAt: string | null
-}
-
-export interface Total {
-  readonly count: number
-  readonly accuracy: "exact" | "estimate" | "counting"
 }
 
 export interface Rows {
@@ -89,6 +85,8 @@ const totalOf = (page: AnyPage): Total => {
 interface Held {
   readonly pages: Pages<AnyRecord>
   total: Total | null
+  /** So many rows were seen, and more follow. */
+  least: number
   warning: string | null
   age: Age | null
 }
@@ -111,6 +109,22 @@ const parametersOf = (query: RowsQuery) => {
     ...(query.args === undefined ? {} : { args: query.args })
   }
 }
+
+/** The exact number of rows. */
+const countRows = async (
+  resource: Resource,
+  parameters: ReturnType<typeof parametersOf>,
+  signal?: AbortSignal
+): Promise<Total> =>
+  totalOf(
+    await resourceClient(resource.name).list({
+      ...parameters,
+      fields: resource.model.primaryKey.slice(0, 1),
+      expand: undefined,
+      page_size: 1,
+      count: "exact"
+    }, signal === undefined ? {} : { signal })
+  )
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
@@ -147,9 +161,13 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         if (dragging.current) startTransition(changed)
         else changed()
       },
-      ended: (count) => {
-        if (current.total?.accuracy === "exact") return
-        current.total = { count, accuracy: "exact" }
+      reached: (rows, bound) => {
+        const before = current.total
+        if (before === null) return
+        if (bound === "more") current.least = Math.max(current.least, rows)
+        current.total = totalAfter(before, rows, bound, pageSize)
+        // The estimate was wrong. The list goes on as far as it is known, and the service counts meanwhile.
+        if (current.total !== before && current.total.accuracy === "estimate") countOnce()
       },
       load: async (start, size, ended) => {
         const page = checked(
@@ -160,7 +178,17 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
-    const current: Held = { pages, total: null, warning: null, age: null }
+    const current: Held = { pages, total: null, least: 0, warning: null, age: null }
+    let counted = false
+    const countOnce = (): void => {
+      if (counted) return
+      counted = true
+      // Whoever may not have it counted goes on with what is known.
+      countRows(resource, parameters, signal).then((total) => {
+        current.total = total
+        changed()
+      }, () => undefined)
+    }
     const countLater = async (wait: number): Promise<void> => {
       // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
       await new Promise((done) => setTimeout(done, wait))
@@ -171,7 +199,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         expand: undefined,
         page_size: 1
       }, { signal })
-      current.total = totalOf(page)
+      current.total = atLeast(totalOf(page), current.least, pageSize)
       changed()
       if (current.total.accuracy === "counting" && wait < 20_000) await countLater(wait * 2)
     }
@@ -235,14 +263,8 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     countExactly: useCallback(() => {
       const current = shown.current
       if (current === null) return
-      resourceClient(resource.name).list({
-        ...parameters,
-        fields: resource.model.primaryKey.slice(0, 1),
-        expand: undefined,
-        page_size: 1,
-        count: "exact"
-      }).then((page) => {
-        current.total = totalOf(page)
+      countRows(resource, parameters).then((total) => {
+        current.total = total
         changed()
       }, (error: unknown) => {
         noticeFailure(error)

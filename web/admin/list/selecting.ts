@@ -24,10 +24,17 @@ export interface Selecting {
 /** The key of a record, as the selection and the grid know it. */
 export const rowKey = (resource: Resource, record: AnyRecord): string => keyOf(resource, record) ?? record.etag
 
-export const useSelecting = (resource: Resource, rows: Rows, total: number, filter: string): Selecting => {
-  const [selection, setSelection] = useState<Selection>(nothing)
+/** `begin`: what was selected when the list was left. */
+export const useSelecting = (
+  resource: Resource,
+  rows: Rows,
+  total: number,
+  filter: string,
+  begin: Pick<Selecting, "selection" | "picked"> | undefined
+): Selecting => {
+  const [selection, setSelection] = useState<Selection>(begin?.selection ?? nothing)
   const anchor = useRef<number | null>(null)
-  const picked = useRef(new Map<string, AnyRecord>())
+  const picked = useRef(new Map<string, AnyRecord>(begin?.picked))
   const key = (record: AnyRecord): string => rowKey(resource, record)
   const has = (record: AnyRecord): boolean => isSelected(selection, key(record))
   return {

@@ -93,16 +93,23 @@ export const SelectionBar = (props: BarProps): ReactNode => {
   const [plugged, setPlugged] = useState<readonly Offer[]>([])
   const total = rows.total?.count ?? 0
   const count = selectedCount(selection, total)
+  const about = rows.total === null || rows.total.accuracy === "exact"
+    ? null
+    : t.list.about(format.count(selection.of === "all" ? count : total))
   const fields = columns.map(({ id }) => id)
 
-  const known = (): readonly AnyRecord[] =>
-    selection.of === "some" ? [...selection.keys].flatMap((key) => picked.get(key) ?? []) : []
+  /** The selected records as they are now, where the list knows that: the version of one that was picked earlier may be over. */
+  const known = (): readonly AnyRecord[] => {
+    if (selection.of === "all") return []
+    const now = new Map([...rows.kept()].map((record) => [keyOf(resource, record), record]))
+    return [...selection.keys].flatMap((key) => now.get(key) ?? picked.get(key) ?? [])
+  }
   const everything = (progress: (read: number) => void, signal: AbortSignal): Promise<readonly AnyRecord[]> =>
     selection.of === "some"
       ? Promise.resolve(known())
       : readMatching(resource, selection.filter, selection.except, deleted, fields, progress, signal)
 
-  const summed = useSum(resource, sum, selection.of === "all" ? [] : known())
+  const summed = useSum(resource, sum, known())
 
   const copy = (as: CopyAs): void => {
     void everything(() => {}, new AbortController().signal).then((records) =>
@@ -129,7 +136,7 @@ export const SelectionBar = (props: BarProps): ReactNode => {
       <p role="status">
         <b>
           {selection.of === "all"
-            ? t.list.allSelected(format.count(count))
+            ? about === null ? t.list.allSelected(format.count(count)) : `${t.list.all} (${about})`
             : t.list.selected(count, format.count(count))}
         </b>
         {summed !== null && <span className="dim">{summed}</span>}
@@ -145,7 +152,7 @@ export const SelectionBar = (props: BarProps): ReactNode => {
               except: new Set()
             })}
         >
-          {t.list.selectMatching(format.count(total))}
+          {about === null ? t.list.selectMatching(format.count(total)) : `${t.list.selectAll} (${about})`}
         </button>
       )}
       {resource.may.update && !deleted && (

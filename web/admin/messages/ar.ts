@@ -149,7 +149,9 @@ export const ar: AppMessages = {
   chart: {
     over: (label, days) => `\u2068${label}\u2069، ${dayCount(days)}`,
     change: (percent) => `${percent} مقارنة بالفترة السابقة`,
-    by: (label) => `حسب ${label}`
+    by: (label) => `حسب ${label}`,
+    fold: "طي الرسم البياني",
+    unfold: "إظهار الرسم البياني"
   },
   palette: {
     placeholder: "البحث في السجلات والصفحات والإجراءات",

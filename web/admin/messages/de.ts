@@ -152,7 +152,9 @@ export const de: AppMessages = {
   chart: {
     over: (label, days) => `${label}, ${days} Tage`,
     change: (percent, days) => `${percent} zu den ${days} Tagen davor`,
-    by: (label) => `Nach ${label}`
+    by: (label) => `Nach ${label}`,
+    fold: "Diagramm einklappen",
+    unfold: "Diagramm zeigen"
   },
   palette: {
     placeholder: "Datensätze, Seiten und Aktionen suchen",

@@ -150,7 +150,9 @@ export const en = {
   chart: {
     over: (label: string, days: number): string => `${label}, ${days} days`,
     change: (percent: string, days: number): string => `${percent} to the ${days} days before`,
-    by: (label: string): string => `By ${noun(label)}`
+    by: (label: string): string => `By ${noun(label)}`,
+    fold: "Fold the chart",
+    unfold: "Show the chart"
   },
   palette: {
     placeholder: "Search records, pages and actions",

@@ -152,7 +152,9 @@ export const es: AppMessages = {
   chart: {
     over: (label, days) => `${label}, ${days} días`,
     change: (percent, days) => `${percent} frente a los ${days} días anteriores`,
-    by: (label) => `Por ${noun(label)}`
+    by: (label) => `Por ${noun(label)}`,
+    fold: "Plegar el gráfico",
+    unfold: "Mostrar el gráfico"
   },
   palette: {
     placeholder: "Buscar registros, páginas y acciones",

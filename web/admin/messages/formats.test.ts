@@ -49,3 +49,36 @@ it.each([
   const { bytes } = makeFormats(locale, texts)
   expect([1, 105, 1_500].map(bytes).map((each) => each.replace(/[\u00a0\u202f]/g, " "))).toEqual([one, some, many])
 })
+
+it.each([
+  [0, "0"],
+  [41.26, "41.3"],
+  [320, "320"],
+  [1_000, "1.0K"],
+  [48_120, "48.1K"],
+  [999_999, "1.0M"],
+  [3_981_200, "3.98M"],
+  [4_000_000, "4.0M"],
+  [-3_981_200, "-3.98M"]
+])("says %d in short with the digits that can be believed", (value, text) => {
+  expect(makeFormats("en-GB", en).short(value)).toBe(text)
+})
+
+it.each([
+  ["de", de, 48_123, "48.100"],
+  ["de", de, 3_981_200, "3,98 Mio."],
+  ["en-IN", en, 3_981_200, "39.8L"]
+])("says numbers in short in %s", (locale, texts, value, text) => {
+  expect(makeFormats(locale, texts).short(value).replace(/[\u00a0\u202f]/g, " ")).toBe(text)
+})
+
+it.each([
+  [0.084, "+8.4%"],
+  [-0.016, "-1.6%"],
+  [0.347, "+35%"],
+  [9.9, "+990%"],
+  [2588.784, ">999%"],
+  [0, "0%"]
+])("says a change of %d as it can be believed", (share, text) => {
+  expect(makeFormats("en-GB", en).percent(share)).toBe(text)
+})

@@ -16,7 +16,7 @@ export interface Formats {
   readonly locale: string
   /** A count. */
   readonly count: (value: number) => string
-  /** A count in compact form: 48K. */
+  /** A number in compact form with the digits that can be believed: 48K, 3.98M. */
   readonly short: (value: number) => string
   /** A number or an exact text, with all its fraction digits. `plain`: without digit grouping, for identifiers. */
   readonly number: (value: string | number, plain?: boolean) => string
@@ -35,7 +35,7 @@ export interface Formats {
   readonly country: (code: string) => string
   readonly currency: (code: string) => string
   readonly list: (items: readonly string[]) => string
-  /** A change, with its sign. */
+  /** A change, with its sign. One of more than the tenfold says no more than that. */
   readonly percent: (share: number) => string
   /** A part of a whole, without a sign. */
   readonly share: (share: number) => string
@@ -74,13 +74,23 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
   const date = { day: "numeric", month: "short", year: "numeric" } as const
   const clockTime = { hour: "2-digit", minute: "2-digit" } as const
   const integer = numbers()
-  const short = numbers({ notation: "compact", maximumFractionDigits: 1 })
+  const small = numbers({ maximumFractionDigits: 1 })
+  // In parts of the world a million is an "m" in English, which reads as a length or a minute.
+  const short = later(() =>
+    new Intl.NumberFormat(/^en(?!-IN)/.test(locale) ? "en" : locale, {
+      notation: "compact",
+      minimumSignificantDigits: 2,
+      maximumSignificantDigits: 3
+    })
+  )
   const clock = times(clockTime)
   const dayOnly = times(date)
   const calendar = times({ ...date, timeZone: "UTC" })
   const full = times({ ...date, ...clockTime })
   const exact = times({ dateStyle: "full", timeStyle: "long" })
-  const percents = numbers({ style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" })
+  const percents = [1, 0].map((digits) =>
+    numbers({ style: "percent", maximumFractionDigits: digits, signDisplay: "exceptZero" })
+  )
   const shares = numbers({ style: "percent", maximumFractionDigits: 0 })
 
   /** By the number of fraction digits. */
@@ -107,8 +117,7 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
   return {
     locale,
     count: (value) => integer().format(value),
-    // Some languages have no short form of thousands: they get no fraction of them either.
-    short: (value) => short().format(Math.abs(value) >= 1_000 ? Math.round(value) : value),
+    short: (value) => Math.abs(value) < 1_000 ? small().format(value) : short().format(value),
     number: (value, plain = false) => plain ? String(value) : grouped(String(value)),
     moment: (iso, now) => {
       const time = Date.parse(iso)
@@ -135,7 +144,8 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
     country: named("region"),
     currency: named("currency"),
     list: (items) => new Intl.ListFormat(locale).format(items),
-    percent: (share) => percents().format(share),
+    percent: (share) =>
+      share > 9.99 ? `>${shares().format(9.99)}` : percents[Math.abs(share) < 0.1 ? 0 : 1]!().format(share),
     share: (share) => shares().format(share),
     bytes: (size) => {
       const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const

@@ -152,7 +152,9 @@ export const fr: AppMessages = {
   chart: {
     over: (label, days) => `${label}, ${days} jours`,
     change: (percent, days) => `${percent} par rapport aux ${days} jours d’avant`,
-    by: (label) => `Par ${noun(label)}`
+    by: (label) => `Par ${noun(label)}`,
+    fold: "Replier le graphique",
+    unfold: "Afficher le graphique"
   },
   palette: {
     placeholder: "Rechercher fiches, pages et actions",

@@ -1,4 +1,4 @@
-/** The user's settings in this browser: theme, density, language, start page, width of the sidebar. They are kept in local storage and shared by all tabs. */
+/** The user's settings in this browser: theme, density, language, start page, width of the sidebar, what is folded. They are kept in local storage and shared by all tabs. */
 
 import { useSyncExternalStore } from "react"
 import { prefix } from "../config.ts"
@@ -11,9 +11,18 @@ export interface Preferences {
   /** The address that `/` leads to. Empty: the first entry of the sidebar. */
   readonly start: string
   readonly sidebar: "open" | "closed"
+  /** What is not as it is at first, folded or open: groups of the sidebar, charts of lists (`chart:orders`). */
+  readonly toggled: readonly string[]
 }
 
-const usual: Preferences = { theme: "system", density: "normal", language: "auto", start: "", sidebar: "open" }
+const usual: Preferences = {
+  theme: "system",
+  density: "normal",
+  language: "auto",
+  start: "",
+  sidebar: "open",
+  toggled: []
+}
 const key = `admin${prefix}:preferences`
 
 const read = (): Preferences => {
@@ -57,6 +66,13 @@ export const setPreferences = (values: Partial<Preferences>): void => {
     // Without storage, the choice lasts until the page is closed.
   }
   changed()
+}
+
+/** Whether something is not as it is at first, and the function that changes that. */
+export const useToggle = (id: string): readonly [toggled: boolean, toggle: () => void] => {
+  const { toggled } = usePreferences()
+  const is = toggled.includes(id)
+  return [is, () => setPreferences({ toggled: is ? toggled.filter((each) => each !== id) : [...toggled, id] })]
 }
 
 const subscribe = (listener: () => void): () => void => {

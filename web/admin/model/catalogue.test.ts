@@ -1,6 +1,16 @@
 import { expect, it } from "vitest"
 import type { MetaDocument, MetaField } from "../../client/meta.ts"
-import { aboutOf, catalogueOf, expandsFor, fieldLabel, type Resource, titleNeeds, titleOf } from "./catalogue.ts"
+import {
+  aboutOf,
+  catalogueOf,
+  expandsFor,
+  fieldLabel,
+  recentNeeds,
+  type Resource,
+  titleNeeds,
+  titleOf,
+  titlesOf
+} from "./catalogue.ts"
 
 const of = (primaryKey: readonly string[], ...fields: ReadonlyArray<Partial<MetaField> & { readonly name: string }>) =>
   ({
@@ -114,4 +124,39 @@ it("calls a record by those that it joins, and by those that they join", () => {
     userMenu: []
   } as unknown as MetaDocument)
   expect(expandsFor(wide.get("hub")!, wide.get("hub")!.fields.keys())).toEqual(["pair.leaf", ...many.slice(0, 9)])
+})
+
+it("tells records without a name apart by the record that they belong to", () => {
+  const field = (name: string, kind: string, relation?: string) => ({
+    name,
+    kind,
+    ...(relation === undefined ? {} : { relation })
+  })
+  const view = (title: string | null, columns: readonly string[]) => ({
+    label: { singular: "One", plural: "All" },
+    title,
+    columns,
+    nav: null
+  })
+  const to = { name: "customer", resource: "customers", many: false, field: "customer_id", targetField: "id" }
+  const { resources } = catalogueOf({
+    models: [
+      { name: "customers", primaryKey: ["id"], fields: [field("id", "integer"), field("name", "text")], relations: [] },
+      {
+        name: "orders",
+        primaryKey: ["id"],
+        fields: [field("id", "integer"), field("customer_id", "integer", "customers")],
+        relations: [to]
+      }
+    ],
+    views: { customers: view("name", ["name"]), orders: view("id", ["id", "customer_id"]) },
+    permissions: {},
+    transfers: {}
+  } as unknown as MetaDocument)
+  const orders = resources.get("orders")!
+  expect(recentNeeds(orders)).toEqual({ fields: ["id", "customer_id"], expand: ["customer"] })
+  const order = { id: "1000000", customer_id: 7, expand: { customer: { id: 7, name: "Tara Novak" } } }
+  expect(titlesOf(orders, order)).toEqual(["#1000000", "Tara Novak"])
+  expect(titlesOf(orders, { id: "1000000", customer_id: 7 })).toEqual(["#1000000"])
+  expect(titlesOf(resources.get("customers")!, { id: 7, name: "Tara Novak" })).toEqual(["Tara Novak"])
 })

@@ -247,10 +247,14 @@ const partOf = (resource: Resource, record: Values, field: string, levels: numbe
   return name ?? (levels === mostLevels ? `#${value}` : "")
 }
 
+/** Whether records have no name but their key. */
+const isNameless = ({ fields, model, view: { title } }: Resource): boolean =>
+  title === null || (model.primaryKey.includes(title) && fields.get(title)?.kind !== "text")
+
 /** The name of a record by its title, or null if the title shows nothing. */
 const nameOf = (resource: Resource, record: Values, levels: number): string | null => {
-  const { model, view: { title } } = resource
-  if (title === null || (model.primaryKey.includes(title) && resource.fields.get(title)?.kind !== "text")) return null
+  const { title } = resource.view
+  if (title === null || isNameless(resource)) return null
   const text = fillTitle(title, (field) => partOf(resource, record, field, levels))
   return text === "" ? null : short(text, longestTitle)
 }
@@ -298,6 +302,27 @@ export const titleNeeds = (
     fields: [...new Set([...resource.model.primaryKey, ...named])],
     ...(expand.length === 0 ? {} : { expand })
   }
+}
+
+/** The foreign key among the columns that tells nameless records apart: the customer of an order. */
+const companionOf = (resource: Resource): string | undefined =>
+  isNameless(resource) ? resource.view.columns.find((name) => resource.related(name) !== undefined) : undefined
+
+/** What `titlesOf` needs of a request. */
+export const recentNeeds = (resource: Resource): ReturnType<typeof titleNeeds> => {
+  const needs = titleNeeds(resource)
+  const companion = companionOf(resource)
+  return companion === undefined
+    ? needs
+    : { fields: [...needs.fields, companion], expand: [...needs.expand ?? [], ...expandsFor(resource, [companion])] }
+}
+
+/** The title of a record, and the name of the record that it belongs to where the title is no more than a key. */
+export const titlesOf = (resource: Resource, record: Values): readonly string[] => {
+  const { relation = "", target } = resource.related(companionOf(resource) ?? "") ?? {}
+  const found = expandedOf(record, relation)
+  const name = target === undefined || found === null ? null : nameOf(target, found, mostLevels - 1)
+  return [titleOf(resource, record), ...(name === null ? [] : [name])]
 }
 
 /** The address of a record's page. */

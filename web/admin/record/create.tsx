@@ -167,7 +167,9 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
     <>
       <header className={shell.top}>
         <nav className={style.crumbs} aria-label="Breadcrumb">
-          <Link to={listAddress(resource.name)} dir="auto" className="dim">{resource.view.label.plural}</Link>
+          <Link to={listAddress(resource.name)} options={{ back: true }} dir="auto" className="dim">
+            {resource.view.label.plural}
+          </Link>
           <ChevronRight className="icon" data-flips="" aria-hidden="true" />
           <h1 className="cut">{t.record.newTitle(resource.view.label.singular)}</h1>
         </nav>
@@ -225,7 +227,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
         onSave={() => void save(false)}
         onDiscard={() => {
           if (dirty) reset(start)
-          else go(listAddress(resource.name))
+          else go(listAddress(resource.name), { back: true })
         }}
       >
         <button type="button" className="btn" disabled={saving || waits} onClick={() => void save(true)}>

@@ -18,7 +18,7 @@ export const Crumbs = (
   { children, resource }: { readonly resource: Resource; readonly children: ReactNode }
 ): ReactNode => (
   <nav className={style.crumbs} aria-label="Breadcrumb">
-    <Link to={backTo(resource)} dir="auto" className="dim">{resource.view.label.plural}</Link>
+    <Link to={backTo(resource)} options={{ back: true }} dir="auto" className="dim">{resource.view.label.plural}</Link>
     <ChevronRight className="icon" data-flips="" aria-hidden="true" />
     {children}
   </nav>

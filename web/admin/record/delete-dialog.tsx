@@ -41,7 +41,7 @@ export const DeleteDialog = (
         }
       }
       say(t.record.deletedNow(title), resource.model.softDelete ? { undo: undelete } : {})
-      go(backTo(resource), { force: true })
+      go(backTo(resource), { force: true, back: true })
     } catch (problem) {
       sayProblem(problem, t)
       void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })

@@ -5,20 +5,36 @@ import { ChevronDown, ChevronUp } from "lucide-react"
 import type { ReactNode } from "react"
 import { shownKeys, useShortcut } from "../ground/keys.ts"
 import { go, type Place } from "../ground/location.ts"
+import { moveLeft } from "../list/left.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
+
+interface ListPosition {
+  readonly address: string
+  readonly query: URLSearchParams
+  readonly position: number
+  /** The number of records, and whether it is an estimate. */
+  readonly total: number
+  readonly about: boolean
+}
 
 /** The query of a list's address. Null if the page was not opened from a list of this resource. */
 const listOf = (
   resource: Resource,
   { memory }: Place
-): { readonly query: URLSearchParams; readonly position: number; readonly total: number } | null => {
-  const { list, position, total } = memory
+): ListPosition | null => {
+  const { about, list, position, total } = memory
   if (typeof list !== "string" || typeof position !== "number") return null
   const [path = "", query = ""] = list.split("?")
   return path === `/${resource.name}`
-    ? { query: new URLSearchParams(query), position, total: typeof total === "number" ? total : 0 }
+    ? {
+      address: list,
+      query: new URLSearchParams(query),
+      position,
+      total: typeof total === "number" ? total : 0,
+      about: about === true
+    }
     : null
 }
 
@@ -44,7 +60,8 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
   const after = data?.items[position - first + 1]
   const move = (to: typeof before, step: number): void => {
     const key = to === undefined ? null : keyOf(resource, to)
-    if (key !== null) {
+    if (key !== null && list !== null) {
+      moveLeft(list.address, position + step)
       go(addressOf(resource, key), { replace: true, memory: { ...place.memory, position: position + step } })
     }
   }
@@ -74,7 +91,12 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
         <ChevronDown className="icon" aria-hidden="true" />
       </button>
       {list.total > position && (
-        <span className="dim num">{t.record.position(format.count(position + 1), format.count(list.total))}</span>
+        <span className="dim num">
+          {t.record.position(
+            format.count(position + 1),
+            list.about ? t.list.about(format.count(list.total)) : format.count(list.total)
+          )}
+        </span>
       )}
     </>
   )

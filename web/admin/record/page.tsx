@@ -198,7 +198,7 @@ const useRecordKeys = (resource: Resource, edit: RecordEdit, save: () => void, m
   useShortcut("Escape", () => {
     if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
       document.activeElement.blur()
-    } else go(backTo(resource))
+    } else go(backTo(resource), { back: true })
   })
   useShortcut("e", () => {
     const first = document.querySelector<HTMLElement>(`.${style.body} :is(input, select, textarea)`)

@@ -12,6 +12,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { resourceClient } from "../model/client.ts"
 import { type Place, subscriptionsName, usePlaces } from "../place/places.ts"
 import shell from "../style/frame.module.css"
+import { Group } from "./group.tsx"
 
 const Badge = ({ count, title }: { readonly count: number; readonly title: (count: string) => string }): ReactNode => {
   const { format } = useLocale()
@@ -78,14 +79,20 @@ const Entry = ({ place }: { readonly place: Place }): ReactNode => {
 
 export const PlaceEntries = (): ReactNode => {
   const w = useMessages().place
+  const { parts } = usePlace()
   const places = usePlaces()
   return (["operations", "people"] as const).map((group) => {
     const entries = places.filter((place) => place.group === group)
     return entries.length === 0 ? null : (
-      <div key={group} role="group" aria-label={w[group]} className={shell.group}>
-        <h2>{w[group]}</h2>
-        {entries.map((place) => <Entry key={place.name} place={place} />)}
-      </div>
+      <Group
+        key={group}
+        id={`-${group}`}
+        label={w[group]}
+        entries={entries}
+        isCurrent={({ name }) => parts[0] === "-" && parts[1] === name}
+      >
+        {(place) => <Entry key={place.name} place={place} />}
+      </Group>
     )
   })
 }

@@ -17,9 +17,10 @@ import { useSettled } from "../ground/settled.ts"
 import { type Size, sizeOf } from "../ground/sizes.ts"
 import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
 import { type Preferences, setPreferences, usePreferences } from "../messages/preferences.ts"
-import { addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import { addressOf, isHistory, keyOf, recentNeeds, type Resource, titlesOf } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import style from "../style/frame.module.css"
+import { Group } from "./group.tsx"
 
 const PlaceEntries = lazy(() => import("./place-entries.tsx").then(({ PlaceEntries }) => ({ default: PlaceEntries })))
 const PluginEntries = lazy(() =>
@@ -39,7 +40,7 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
       resourceClient(resource.name).list({
         order_by: recent!.sort,
         page_size: recent!.limit,
-        ...titleNeeds(resource)
+        ...recentNeeds(resource)
       }, { signal })
   })
   return data?.items.map((record) => {
@@ -48,7 +49,7 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
     const address = addressOf(resource, key)
     return (
       <Link key={key} to={address} className={style.sub} aria-current={path === address ? "page" : undefined}>
-        {titleOf(resource, record)}
+        {titlesOf(resource, record).map((text, at) => <bdi key={at}>{at === 0 ? text : ` ${text}`}</bdi>)}
       </Link>
     )
   })
@@ -175,6 +176,7 @@ const Person = (): ReactNode => {
 
 export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly onSearch: () => void }): ReactNode => {
   const { catalogue, sources } = useApp()
+  const { parts } = usePlace()
   const { t } = useLocale()
   return (
     <nav className={style.side} aria-label={t.shell.navigation} data-open={open ? "" : undefined}>
@@ -193,17 +195,18 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
             {catalogue.meta.pages.map((page) => <PageEntry key={page.name} href={page.href} label={page.label} />)}
           </div>
         )}
-        {catalogue.groups.map(({ entries, history = false, label: given, source }) => {
-          const label = history ? t.record.history : given
+        {catalogue.groups.map(({ entries, history = false, label, source }) => {
+          const id = source?.url ?? (history ? "-history" : label ?? "")
           return (
-            <div
-              key={source?.url ?? (history ? "-history" : label ?? "")}
-              role="group"
-              aria-label={label ?? undefined}
-              className={style.group}
+            <Group
+              key={id}
+              id={id}
+              label={history ? t.record.history : label}
+              {...(history ? { icon: <Icon name="history" /> } : {})}
+              entries={entries}
+              isCurrent={({ name }) => name === parts[0]}
             >
-              {label !== null && <h2>{label}</h2>}
-              {entries.map((resource) =>
+              {(resource) =>
                 source === null
                   ? <Entry key={resource.name} resource={resource} />
                   // A wrong answer of a source breaks only its own entry.
@@ -211,9 +214,8 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
                     <Boundary key={resource.name} at="" fallback={null}>
                       <Entry resource={resource} />
                     </Boundary>
-                  )
-              )}
-            </div>
+                  )}
+            </Group>
           )
         })}
         {sources.map((of) =>
