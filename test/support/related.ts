@@ -49,7 +49,7 @@ export const related = catalogueOf({
     model("customers", [
       metaField("name", "text"),
       metaField("country", "country"),
-      metaField("photo", "file", { filterable: false })
+      metaField("photo", "file", { filterable: false, sortable: false })
     ], [toMany("orders", "customer_id")]),
     model("lines", [
       metaField("order_id", "integer", { relation: "orders" }),

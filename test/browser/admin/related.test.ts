@@ -141,6 +141,37 @@ describe.skipIf(chromiumPath === null)("columns through relations", () => {
     })
   })
 
+  it("sort the list from their head, and saved views and files keep that order", async () => {
+    await using({}, async (page, list, sent) => {
+      const filter = "customer.country = NO"
+      await list.open("orders", `?columns=id,customer.name&filter=${encodeURIComponent(filter)}`)
+      const head = list.header("Customer · Name")
+      for (const [order, sorted] of [["customer.name", "ascending"], ["customer.name desc", "descending"]] as const) {
+        await head.getByRole("button").first().click()
+        await expect.poll(() => list.query().get("order")).toBe(order)
+        await expect.poll(() => head.getAttribute("aria-sort")).toBe(sorted)
+      }
+      const query = new URLSearchParams({ filter, order_by: "customer.name desc", fields: "id", page_size: "1" })
+      const { body } = await stage.call("admin", "GET", `/orders?${query.toString()}`)
+      const [{ id }] = body["items"] as readonly [{ readonly id: string }]
+      await expect.poll(() => list.cell(0, 0).innerText()).toBe(id)
+      await page.getByRole("button", { name: "Export" }).click()
+      await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("menuitem", { name: "CSV", exact: true }).click()
+      ])
+      expect(sent.findLast((each) => each.includes("/orders:export"))).toMatch(/order_by=customer.name(?:\+|%20)desc/)
+      await page.getByRole("button", { name: "Save view" }).click()
+      await page.getByRole("dialog").getByLabel("Name").fill("By name")
+      await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click()
+      await list.tab("All").click()
+      await expect.poll(() => list.query().get("order")).toBe(null)
+      await list.tab("By name").click()
+      await expect.poll(() => list.query().get("order")).toBe("customer.name desc")
+      await expect.poll(() => list.cell(0, 0).innerText()).toBe(id)
+    })
+  })
+
   it("follow another related record as soon as it is chosen", async () => {
     await using({}, async (page, list) => {
       const { body } = await stage.call("admin", "GET", "/customers?page_size=1&filter=country%3DPL")

@@ -15,7 +15,7 @@ import { textOfSimple, withCondition } from "../model/conditions.ts"
 import type { Path } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
 import style from "./list.module.css"
-import { type Choice, type OrderKey, whyUnsortedBy } from "./state.ts"
+import { type Choice, type OrderKey, whyUnsortedBy, withKey } from "./state.ts"
 
 interface ColumnMenuProps {
   readonly resource: Resource
@@ -46,7 +46,7 @@ const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
 )
 
 export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
-  const { choices, onChoices, onClose, onOrder, order, path } = props
+  const { choices, onChoices, onClose, onOrder, order, path, resource } = props
   const { field, text, ways } = path
   const t = useMessages()
   const w = t.columns
@@ -77,10 +77,10 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
             >
               {w.sortDescending}
             </Act>
-            {order.length > 0 && known === undefined && (
+            {order.length > 0 && known === undefined && withKey(order, text, resource).length > 1 && (
               <Act
                 icon={<Plus className="icon" />}
-                onAct={act(() => onOrder([...order, { field: text, descending: false }]))}
+                onAct={act(() => onOrder(withKey(order, text, resource)))}
               >
                 {w.addSort}
               </Act>

@@ -1,8 +1,19 @@
 import { describe, expect, it } from "vitest"
 import { related } from "../../../test/support/related.ts"
+import { en } from "../messages/en.ts"
+import { columnAt } from "../model/paths.ts"
 import { toCsv, toJson } from "./copied.ts"
 import { needsOf } from "./needs.ts"
-import { columnsOf, printChoices, readChoices, titleColumn } from "./state.ts"
+import {
+  columnsOf,
+  nextOrder,
+  orderFor,
+  printChoices,
+  printOrder,
+  readChoices,
+  titleColumn,
+  whyUnsortedBy
+} from "./state.ts"
 
 const orders = related.resources.get("orders")!
 const lines = related.resources.get("lines")!
@@ -69,5 +80,61 @@ describe("columns through relations", () => {
     expect(JSON.parse(toJson(["id", "customer.country", "customer.name"], [record]))).toEqual([
       { id: "1", "customer.country": "NO", "customer.name": null }
     ])
+  })
+})
+
+describe("orders", () => {
+  const shown = (text: string, resource = orders) => printOrder(orderFor(text, resource))
+
+  it("go through relations to one record, and into JSON where that is declared", () => {
+    expect(shown("customer.name desc,id")).toBe("customer.name desc, id")
+    expect(shown("order.customer.name", lines)).toBe("order.customer.name")
+    const [meta] = [{ ...orders.fields.get("note")!, name: "meta", kind: "json" as const, sortable: false }]
+    const paths = ["size.width", "made"].map((path) => ({
+      path,
+      kind: "decimal" as const,
+      filterable: true,
+      sortable: path !== "made"
+    }))
+    const field = { ...meta, paths }
+    const resource = {
+      ...orders,
+      model: { ...orders.model, fields: [...orders.model.fields, field] },
+      fields: new Map([...orders.fields, ["meta", field]])
+    }
+    expect(shown("meta.size.width desc, meta.made, meta, id", resource)).toBe("meta.size.width desc, id")
+  })
+
+  it("leave out what the service would refuse", () => {
+    const hidden = "lost.id, customer.secret, customer, lines.quantity, customer..id, customer.photo, .id, id, id desc"
+    expect(shown(hidden)).toBe("id")
+    expect(shown("status, customer.name, customer.country desc, id")).toBe("status, customer.name, id")
+    const many = {
+      ...orders,
+      fields: new Map(["a", "b", "c", "d", "e"].map((name) => [name, orders.fields.get("id")!]))
+    }
+    expect(shown("a, b, c, d, e, customer.name", many)).toBe("a, b, c, d, e")
+    many.fields.set("customer_id", orders.fields.get("customer_id")!)
+    expect(shown("a, b, c, d, e, customer.name", many)).toBe("a, b, c, d, customer.name")
+    expect(shown("customer.name, a, b, c, d, e", many)).toBe("customer.name, a, b, c, d")
+  })
+
+  it("have one field through relations, the one that was clicked last", () => {
+    const next = (text: string, field: string, add: boolean) =>
+      printOrder(nextOrder(orderFor(text, orders), field, add, orders))
+    expect(next("status", "customer.name", true)).toBe("status, customer.name")
+    expect(next("status, customer.name", "customer.country", true)).toBe("status, customer.country")
+    expect(next("status, customer.name", "customer.name", true)).toBe("status, customer.name desc")
+    expect(next("status, customer.name desc", "customer.name", true)).toBe("status")
+    expect(next("customer.name", "id", false)).toBe("id")
+  })
+
+  it("are not offered where there is none, with the reason", () => {
+    const why = (text: string) => whyUnsortedBy(columnAt(orders, text)!, en)
+    expect([why("status"), why("customer.name")]).toEqual([null, null])
+    expect(why("customer.photo")).toBe(en.columns.noOrder)
+    const { resource, ...path } = columnAt(orders, "customer.name")!
+    const unsorted = { ...path, resource, field: { ...path.field, sortable: false } }
+    expect(whyUnsortedBy(unsorted, en)).toBe(en.paths.notSorted)
   })
 })

@@ -22,18 +22,30 @@ export interface OrderKey {
 /** Parses an `order_by` text. Invalid keys are left out. */
 export const readOrderText = (text: string): readonly OrderKey[] =>
   text.split(",").flatMap((part) => {
-    const [, field, direction] = /^\s*([A-Za-z_]\w*)(?:\s+(asc|desc))?\s*$/.exec(part) ?? []
+    const [, field, direction] =
+      /^\s*([A-Za-z_]\w*(?:\.(?:[\w-]+|"(?:[^"\\]|\\.)+"))*)(?:\s+(asc|desc))?\s*$/.exec(part) ?? []
     return field === undefined ? [] : [{ field, descending: direction === "desc" }]
   })
 
 export const printOrder = (keys: readonly OrderKey[]): string =>
   keys.map(({ descending, field }) => descending ? `${field} desc` : field).join(", ")
 
+/** The order with a further key. It has one field through relations at most: a further one takes its place. */
+export const withKey = (keys: readonly OrderKey[], field: string, resource: Resource): readonly OrderKey[] => {
+  const others = isFar(resource, field) ? keys.filter((key) => !isFar(resource, key.field)) : keys
+  return [...others, { field, descending: false }]
+}
+
 /** The order after a click on a header. `add`: the field becomes a further key, else the only one. A third click removes it. */
-export const nextOrder = (keys: readonly OrderKey[], field: string, add: boolean): readonly OrderKey[] => {
+export const nextOrder = (
+  keys: readonly OrderKey[],
+  field: string,
+  add: boolean,
+  resource: Resource
+): readonly OrderKey[] => {
   const known = keys.find((key) => key.field === field)
   const others = add ? keys.filter((key) => key.field !== field) : []
-  if (known === undefined) return [...others, { field, descending: false }]
+  if (known === undefined) return withKey(others, field, resource)
   if (!known.descending) {
     return add
       ? keys.map((key) => key.field === field ? { field, descending: true } : key)
@@ -121,15 +133,40 @@ export const titleColumn = (resource: Resource, columns: readonly Column[]): str
 
 /** Why no list can be sorted by a column, or null where one can. */
 export const whyUnsortedBy = ({ field, ways }: Path, t: Pick<Messages, "columns" | "paths">): string | null =>
-  ways.length > 0 ? t.paths.notSorted : whyUnsorted(field, t.columns)
+  field.sortable
+    ? null
+    : !hasOrder(field.kind) || holdsFiles(field)
+    ? t.columns.noOrder
+    : ways.length > 0
+    ? t.paths.notSorted
+    : t.columns.notSortable
 
-/** Why no list can be sorted by a field, or null where one can. */
-const whyUnsorted = (field: MetaField, words: Messages["columns"]): string | null =>
-  field.sortable ? null : !hasOrder(field.kind) || holdsFiles(field) ? words.noOrder : words.notSortable
+/** Whether a field is reached through relations. */
+const isFar = (resource: Resource, text: string): boolean => (columnAt(resource, text)?.ways.length ?? 0) > 0
 
-/** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */
-export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>
-  readOrderText(text ?? resource.view.sort).filter(({ field }) => {
-    const known = resource.fields.get(field) ?? resource.model.fields.find(({ alias }) => alias === field)
-    return known?.sortable === true
-  })
+/** Whether lists can be sorted by a field, by its name or alias, by a path to one of a related record, or by a declared path into JSON. */
+const isSortable = (resource: Resource, text: string): boolean =>
+  columnAt(resource, text)?.field.sortable ??
+    resource.model.fields.some(({ alias, name, paths, sortable }) =>
+      alias === text ? sortable : paths?.some((each) => each.sortable && `${name}.${each.path}` === text) === true
+    )
+
+/** Most fields of an order, and of one that has a field through relations. */
+const mostKeys = 20
+const mostFarKeys = 5
+
+/** The order of the rows. What the service would refuse is left out, so that every address works. */
+export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] => {
+  const keys: OrderKey[] = []
+  let far = false
+  for (const key of readOrderText(text ?? resource.view.sort)) {
+    const leads = isFar(resource, key.field)
+    if ((leads && far) || !isSortable(resource, key.field) || keys.some(({ field }) => field === key.field)) continue
+    keys.push(key)
+    far ||= leads
+  }
+  if (!far) return keys.slice(0, mostKeys)
+  // The field through relations is kept, wherever it stands.
+  const at = keys.findIndex(({ field }) => isFar(resource, field))
+  return at < mostFarKeys ? keys.slice(0, mostFarKeys) : [...keys.slice(0, mostFarKeys - 1), keys[at]!]
+}

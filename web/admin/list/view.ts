@@ -118,7 +118,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
       handle.current?.scrollTo(0)
     }, [handle]),
     setOrder,
-    sortBy: (field, add) => setOrder(nextOrder(order, field, add)),
+    sortBy: (field, add) => setOrder(nextOrder(order, field, add, resource)),
     setChoices: useCallback((next: readonly Choice[] | null) => {
       const text = next === null ? null : printChoices(next)
       rememberColumns(resource, text)
