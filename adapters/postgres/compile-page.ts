@@ -4,6 +4,7 @@
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
+import { partsOf } from "../../core/domain/filter/merge.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { pathOf } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
@@ -132,7 +133,9 @@ const compile = (
   const reversed = variant.direction === "before"
   const order = reversed ? reverse(shape.order) : shape.order
   const sorted = order.length === 0 ? "" : ` order by ${orderSql(order, "t", false)}`
-  const where = conditionSql(shape.where, "t", writer)
+  // A statement has no parameter that it does not name.
+  const inParts = variant.whole && variant.counted === null
+  const where = inParts ? "" : conditionSql(shape.where, "t", writer)
   const columns = outputs(shape, writer)
   const list = columns.length === 0 ? "1" : columns.join(", ")
   // Without a position every row follows it: the first page, or the last one when reversed.
@@ -157,12 +160,16 @@ const compile = (
     )
   }
 
-  if (variant.whole) {
+  if (inParts) {
     // What has an offset is planned by itself: a walk in the page's order cannot take its place.
     writer.stable = false
     const skipped = variant.skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
-    const found = `select ${read} from ${table()} t${condition(anyOf(branches))} offset 0`
-    return writer.finish(`select ${list} from (${found}) t${sorted} limit ${limit}${skipped}`)
+    const following = branches.every((branch) => branch.length === 0) ? [] : anyOf(branches)
+    const found = partsOf(shape.where).map((part) => {
+      const all = part.op === "true" ? following : [...following, conditionSql(part, "t", writer)]
+      return `select ${read} from ${table()} t${all.length === 0 ? "" : ` where ${all.join(" and ")}`}`
+    }).join(" union all ")
+    return writer.finish(`select ${list} from (${found} offset 0) t${sorted} limit ${limit}${skipped}`)
   }
 
   if (variant.fromEnd) {

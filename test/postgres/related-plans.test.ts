@@ -156,6 +156,25 @@ layer(connectionLayer(schema), live)("conditions about related records", (it) =>
       expect(isExpensiveRelated({ ...counted, scannedRows: 0 }, rows)).toBe(true)
     }))
 
+  it.effect("beside one of the record itself under an OR have a plan of their own where all rows are found first", () =>
+    Effect.gen(function*() {
+      const records = makeRecords(yield* Connection)
+      const where = anyOf([is(orders, "id", "9"), some(customer, is(customers, "name", "c7")), over("98")])
+      const order = [{ field: orders.key[0]!, descending: true }]
+      const shape = { model: orders, columns: [orders.key[0]!], where, order, limit: 30, checks: [] }
+      const walked = yield* records.page({ shape, bindings })
+      expect(walked).toHaveLength(30)
+      expect(yield* records.page({ shape, bindings, whole: true })).toEqual(walked)
+      const after = walked[9]!
+      const later = { shape: { ...shape, limit: 20 }, bindings, after, whole: true }
+      expect(yield* records.page(later)).toEqual(walked.slice(10))
+      // Both are found by their indexes, where one statement for both reads all orders.
+      const rare = anyOf([is(orders, "id", "9"), some(customer, is(customers, "id", "7"))])
+      const { cost } = yield* records.estimate({ shape: { ...shape, where: rare }, bindings, whole: true })
+      const { cost: read } = yield* records.estimate({ model: orders, where: always, bindings, cap: null })
+      expect(cost).toBeLessThan(read / 2)
+    }))
+
   it.effect("count as scans where a join reads a whole index", () =>
     Effect.gen(function*() {
       const postgres = yield* Connection

@@ -7,7 +7,7 @@ import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.t
 import { textColumn } from "../../adapters/postgres/compile-page.ts"
 import { bind, canonicalRows, valuesOf, valueSql, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
-import { merged } from "../../core/domain/filter/merge.ts"
+import { merged, partsOf } from "../../core/domain/filter/merge.ts"
 import { printFilter } from "../../core/domain/filter/print.ts"
 import { relatedOf } from "../../core/domain/filter/tree.ts"
 import { relatedIn } from "../fakes/reader.ts"
@@ -111,13 +111,19 @@ layer(connectionLayer(tableTypes), live)((it) => {
             const answers = {
               memory,
               merged: evaluate(merged(each), cellOf, given, reader),
+              parts: partsOf(each).filter((part) => evaluate(part, cellOf, given, reader)).length,
               where: found[i]!.has(row[0]!),
               check: judged[place]![i]
             }
-            if (answers.merged !== memory || answers.where !== memory || answers.check !== String(memory)) {
+            const parts = memory ? 1 : 0
+            if (
+              answers.merged !== memory || answers.parts !== parts || answers.where !== memory ||
+              answers.check !== String(memory)
+            ) {
               expect(answers, `tree ${i}, row ${place}`).toEqual({
                 memory,
                 merged: memory,
+                parts,
                 where: memory,
                 check: String(memory)
               })

@@ -127,6 +127,26 @@ export const merged = (tree: FilterTree): FilterTree => {
   return made
 }
 
+/** Most trees that one is taken apart into: each says what those before it do not. */
+const mostParts = 4
+
+/**
+ * Trees of which a row that passes passes just one. No plan finds the rows of an OR with a condition about related records but one that reads all: each of
+ * these trees has a plan of its own. The tree alone where it has no such OR.
+ */
+export const partsOf = (tree: FilterTree): readonly FilterTree[] => {
+  const plan = merged(tree)
+  const all = plan.op === "and" ? plan.items : [plan]
+  const at = all.findIndex((item) => item.op === "or" && !isPlain(item))
+  const either = all[at]
+  if (either?.op !== "or") return [tree]
+  const own = either.items.filter(isPlain)
+  const parts = [...own.length === 0 ? [] : [anyOf(own)], ...either.items.filter((item) => !isPlain(item))]
+  if (parts.length < 2 || parts.length > mostParts) return [tree]
+  const rest = all.toSpliced(at, 1)
+  return parts.map((part, i) => allOf([...rest, part, ...parts.slice(0, i).map(not)]))
+}
+
 /** The conditions about related records that ask for no further relation, in order. A path is one, whatever its length. */
 export const relatedLeaves = (tree: FilterTree): readonly RelatedTree[] => {
   switch (tree.op) {
