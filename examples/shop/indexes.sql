@@ -33,6 +33,7 @@ create index if not exists orders_per_status on shop.orders (tenant_id, status) 
 create index if not exists orders_per_channel on shop.orders (tenant_id, channel) where deleted_at is null;
 create index if not exists orders_per_country on shop.orders (tenant_id, ship_country) where deleted_at is null;
 create index if not exists orders_per_owner on shop.orders (tenant_id, owner_id) where deleted_at is null;
+create index if not exists orders_per_currency on shop.orders (tenant_id, currency) where deleted_at is null;
 
 create index if not exists orders_by_owner on shop.orders (tenant_id, owner_id, created_at, id);
 create index if not exists orders_by_customer on shop.orders (tenant_id, customer_id, created_at, id);

@@ -18,7 +18,7 @@ export const orders = defineResource("orders", {
     owner_id: f.text().filterable(),
     status: f.enum(["draft", "pending", "paid", "shipped", "cancelled", "refunded"]).filterable().sortable(),
     total: f.decimal({ precision: 12, scale: 2 }).filterable().sortable(),
-    currency: f.currency(),
+    currency: f.currency().filterable(),
     note: f.text().max(2000).optional().searched(),
     parcel: f.text().column("internal_note").optional(),
     created_at: f.timestamp().readOnly().dbDefault().filterable().sortable(),

@@ -98,6 +98,7 @@ describe("reads", () => {
       field: "created_at",
       from: "2026-01-01",
       to: "2026-01-02",
+      filter: (o) => o.currency.eq("EUR"),
       measure: "sum:total"
     })
     expect(series.points.map(({ value }) => value)).toEqual(["276.00", "852.00"])

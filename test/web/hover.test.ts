@@ -128,7 +128,7 @@ const expectValues = ([, page, , o, condition, order, some, member, part]: reado
     expect(record!.split("\n").length).toBeLessThan(25)
     expect(record).not.toMatch(/FieldBuilder|TypedConfig|FieldsOf/)
   }
-  expect(o).toMatch(/^\(parameter\) o: \{\n(?: {4}readonly \w+: (?:Ordered|Choice)<.+>;\n){9}\}/)
+  expect(o).toMatch(/^\(parameter\) o: \{\n(?: {4}readonly \w+: (?:Ordered|Choice)<.+>;\n){10}\}/)
   expect(condition).toContain(`status: Choice<${status}>`)
   expect(some).toContain(`const some: ${status}`)
   expect(member).toContain(`(property) status: ${status}`)

@@ -222,6 +222,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   const measure = yield* readMeasure(access.restricted, request.measure)
   const timeZone = yield* checkTimeZone(request.timeZone)
   const { filter, where } = yield* coveredRows(call, access, request)
+  yield* checkCurrencies(access.restricted, "measure", [measure], [], filter)
   const bindings = bindingsOf(clock, call)
   const range = yield* seriesRange(request, field, timeZone, Number(bindings.now / 1000n))
   const { granularity } = request

@@ -8,7 +8,7 @@ import { didYouMean, shown } from "../declare/refusal.ts"
 import { needsArguments } from "../model/database-function.ts"
 import { chartFields } from "../model/view.ts"
 import type { Block, Period } from "../model/view.ts"
-import { histogrammable, timed } from "../read/aggregate.ts"
+import { timed } from "../read/aggregate.ts"
 import { seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
 import { isLabel, refuseUnknownKeys, type Say } from "./check.ts"
@@ -51,7 +51,7 @@ const readNumber = (raw: Bag, base: Base, filtered: readonly string[], reader: V
   const { measure = "count" } = raw
   const parts = typeof measure === "string" ? /^(sum|avg|min|max):(.+)$/s.exec(measure) : null
   const measured = parts === null ? null : reader.field(parts[2], "measure")
-  if (measured !== null) reader.aggregated(measured, "measure", histogrammable)
+  if (measured !== null) reader.measured(measured, "measure")
   if (parts === null && measure !== "count") {
     reader.say(`measure is ${shown(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
   }

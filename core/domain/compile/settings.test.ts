@@ -103,6 +103,14 @@ const cases: readonly RefusalCase[] = [
     "a.titel: view \"a\": title is \"titel\", which is not a field. → Use one of id, name, total."
   ],
   [
+    "chart and number of amounts whose currency cannot be chosen",
+    {
+      ...one({ at: f.date().filterable(), total: f.decimal().filterable(), currency: f.currency() }),
+      views: { a: { chart: { of: "series", field: "at", measure: "sum:total" } } }
+    },
+    "a.currency: view \"a\": chart.measure \"total\" has its currency in \"currency\", which is not filterable: amounts of several currencies are not added up. → Add filterable() to \"currency\", or measure another field."
+  ],
+  [
     "view with an unknown property",
     app({ views: { a: { colums: [] } } }),
     "a: view \"a\": There is no property colums. → Did you mean \"columns\"?"

@@ -10,6 +10,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
+import { currencyOf } from "../model/amount.ts"
 import { needsArguments } from "../model/database-function.ts"
 import type { Field, Model, Models, SortKey } from "../model/model.ts"
 import { fieldsOfTitle } from "../model/title.ts"
@@ -276,6 +277,18 @@ export class ViewReader {
     this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
     return usual
   }
+  /** Refuses a measure that the aggregate routes would refuse. Who draws amounts chooses one of their currencies. */
+  measured(field: Field, path: string): void {
+    this.aggregated(field, path, histogrammable)
+    const currency = currencyOf(field, this.of.model.fields)
+    if (currency === null || currency.filterable || this.of.broken.has(currency.name)) return
+    this.say(
+      `${path} "${field.name}" has its currency in "${currency.name}", which is not filterable: amounts of several currencies are not added up.`,
+      `Add filterable() to "${currency.name}", or measure another field.`,
+      currency.name
+    )
+  }
+
 
   private series(raw: Bag, field: Field): Chart {
     const one = <T extends string>(value: unknown, all: readonly T[], path: string, usual: T): T => {
@@ -292,7 +305,7 @@ export class ViewReader {
     const measured = parts === null ? null : this.field(parts[2], "chart.measure")
     if (parts === null) {
       this.say(`chart.measure is ${shown(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
-    } else if (measured !== null) this.aggregated(measured, "chart.measure", histogrammable)
+    } else if (measured !== null) this.measured(measured, "chart.measure")
     return measured === null
       ? { of: "series", field: field.name, granularity, range, measure: "count", measured }
       : {

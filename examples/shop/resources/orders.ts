@@ -18,7 +18,7 @@ export const orders = defineResource("orders", {
     status: f.enum(["draft", "pending", "paid", "shipped", "cancelled", "refunded"]).filterable().default("draft"),
     channel: f.enum(["web", "phone", "store"]).filterable().default("web"),
     total: f.decimal({ precision: 12, scale: 2 }).filterable().sortable().default("0.00"),
-    currency: f.currency().default("EUR"),
+    currency: f.currency().filterable().default("EUR"),
     ship_country: f.country().filterable(),
     due_on: f.date().optional().filterable().sortable(),
     note: f.text().max(2000).optional().searched().multiline(),

@@ -189,6 +189,20 @@ onBoth("groups", () => fixture, (use) => {
       "measure",
       message
     ])
+    const series = (query: Query) =>
+      use().get(clerk, at("sales:series", { field: "placed_at", range: "all", ...query }))
+    for (const measure of ["sum:total", "avg:total", "max:total"]) {
+      expectProblem(await series({ measure }), "invalid-parameter", "/api/v1/sales:series", {
+        errors: [{
+          parameter: "measure",
+          message,
+          hint: "Ask :aggregate for groups by currency, or filter for one, such as currency = \"EUR\"."
+        }]
+      })
+    }
+    const dollars = await series({ measure: "sum:total", granularity: "year", filter: "currency = USD" })
+    expect(dollars.json["points"]).toEqual([{ start: "2026-01-01T00:00:00Z", value: "7.00" }])
+    expect((await series({ measure: "sum:qty" })).status).toBe(200)
     expect((await facets({ field: "currency", measure: "sum:total" })).text).toBe(
       "{\"field\":\"currency\",\"measure\":\"sum:total\",\"facets\":[" +
         "{\"value\":\"EUR\",\"count\":3,\"measure\":\"1000000000000000011.49\"}," +

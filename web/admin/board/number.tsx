@@ -2,9 +2,10 @@
 
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { measuredIn } from "../chart/unit.ts"
 import { averageOf, extremeOf, sumOf } from "../field/decimal.ts"
 import { Link } from "../ground/link.tsx"
-import { useLocale, useMessages } from "../messages/locale.tsx"
+import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import style from "./board.module.css"
@@ -31,7 +32,7 @@ const boundsOf = ({ field, range }: Period, resource: Resource, back: number) =>
 
 /** The number of one period as exact text. Null if there is none. */
 const measured = async (
-  block: Block & { readonly period: Period },
+  block: Pick<Block, "filter" | "measure" | "measured"> & { readonly period: Period },
   resource: Resource,
   back: number,
   signal: AbortSignal
@@ -72,17 +73,18 @@ const measured = async (
 }
 
 export const NumberBlock = ({ block, resource }: { readonly block: Block; readonly resource: Resource }): ReactNode => {
-  const { format } = useLocale()
-  const w = useMessages().board
+  const { format, t } = useLocale()
+  const w = t.board
   const { period } = block
   const { data, error } = useQuery({
     queryKey: ["number", block],
     queryFn: async ({ signal }) => {
       if (period !== null) {
+        const { filter, only, unit } = await measuredIn(resource, block.measured, { filter: block.filter }, signal)
         const [now, before] = await Promise.all(
-          [0, 1].map((back) => measured({ ...block, period }, resource, back, signal))
+          [0, 1].map((back) => measured({ ...block, filter, period }, resource, back, signal))
         )
-        return { now: now!, before: before!, more: false }
+        return { now: now!, before: before!, more: false, unit: unit !== null && only ? t.chart.only(unit) : unit }
       }
       const page = await resourceClient(resource.name).list(
         { filter: block.filter, page_size: 1, fields: resource.model.primaryKey.slice(0, 1) },
@@ -92,7 +94,8 @@ export const NumberBlock = ({ block, resource }: { readonly block: Block; readon
       return {
         now: String(count),
         before: null,
-        more: page.total_size_accuracy !== "exact" && page.total_size === undefined
+        more: page.total_size_accuracy !== "exact" && page.total_size === undefined,
+        unit: null
       }
     }
   })
@@ -110,7 +113,7 @@ export const NumberBlock = ({ block, resource }: { readonly block: Block; readon
           ? " "
           : data.now === null
           ? "–"
-          : `${data.more ? "≈ " : ""}${format.number(data.now)}`}
+          : `${data.more ? "≈ " : ""}${format.number(data.now)}${data.unit === null ? "" : ` ${data.unit}`}`}
       </p>
       {period !== null && (
         <p className="dim">

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { ChevronDown } from "lucide-react"
 import type { ReactNode } from "react"
 import type { MetaView } from "../../client/index.ts"
-import { currencyOf, isState, toneOf } from "../field/kind.ts"
+import { isState, toneOf } from "../field/kind.ts"
 import { enumText, textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
@@ -14,6 +14,7 @@ import { resourceClient } from "../model/client.ts"
 import { textOfSimple, withCondition } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
 import style from "./chart.module.css"
+import { measuredIn } from "./unit.ts"
 
 type Chart = NonNullable<MetaView["chart"]>
 
@@ -103,27 +104,34 @@ const Series = (
 ): ReactNode => {
   const { format, t } = useLocale()
   const rows = resourceClient(resource.name)
-  const around = { field: chart.field, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const shown = { filter, ...(deleted ? { show_deleted: true } : {}) }
   const span = days[chart.range]
   const { data } = useQuery({
     queryKey: ["chart", resource.name, chart, filter, deleted],
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) =>
-      rows.series({
-        ...around,
+    queryFn: async ({ signal }) => {
+      const measured = await measuredIn(resource, chart.measured, shown, signal)
+      const { points } = await rows.series({
+        ...shown,
+        field: chart.field,
+        filter: measured.filter,
         range: chart.range,
         granularity: chart.granularity,
         measure: chart.measure,
         time_zone: zone
       }, { signal })
+      return { ...measured, points }
+    }
   })
   const before = useQuery({
-    queryKey: ["chart-before", resource.name, chart, filter, deleted],
+    queryKey: ["chart-before", resource.name, chart, data?.filter, deleted],
     enabled: span !== undefined && data !== undefined,
     queryFn: ({ signal }) => {
       const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
       return rows.series({
-        ...around,
+        ...shown,
+        field: chart.field,
+        filter: data!.filter,
         from: day(2 * span!),
         to: day(span! + 1),
         granularity: chart.granularity,
@@ -141,9 +149,7 @@ const Series = (
   const total = sum(values)
   const former = before.data === undefined ? null : sum(before.data.points.map(valueOf))
   const change = former === null || former === 0 ? null : (total - former) / former
-  const measured = chart.measured === null ? undefined : resource.fields.get(chart.measured)
   const adds = chart.measure === "count" || chart.measure.startsWith("sum:")
-  const unit = measured === undefined ? null : currencyOf(resource, measured)
   const label = labelOf(resource)
   return (
     <section className={style.strip} aria-label={label}>
@@ -151,7 +157,7 @@ const Series = (
         <p className="dim">{span === undefined ? label : t.chart.over(label, span)}</p>
         <p className={style.number}>
           {adds ? format.short(total) : format.short(values.at(-1) ?? 0)}
-          {unit !== null && <Unit resource={resource} field={unit.name} filter={filter} deleted={deleted} />}
+          {data.unit !== null && <small className="dim">{` ${data.only ? t.chart.only(data.unit) : data.unit}`}</small>}
         </p>
         {change !== null && adds && (
           <p className={style.change} data-tone={change >= 0 ? "ok" : "bad"}>
@@ -187,19 +193,6 @@ const Series = (
       )}
     </section>
   )
-}
-
-/** The currency of a sum, if all records have the same one. */
-const Unit = (
-  { deleted, field, filter, resource }: Omit<StripProps, "onFilter"> & { readonly field: string }
-): ReactNode => {
-  const filterable = resource.fields.get(field)?.filterable === true
-  const { data } = useQuery({
-    queryKey: ["unit", resource.name, field, filter, deleted],
-    enabled: filterable,
-    queryFn: ({ signal }) => resourceClient(resource.name).facets({ field: field, filter, limit: 2 }, { signal })
-  })
-  return data?.facets.length === 1 ? <small className="dim">{` ${plain(data.facets[0]!.value)}`}</small> : null
 }
 
 /** Most states of a bar. The service counts no more than these, and those are read as none. */

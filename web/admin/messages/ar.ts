@@ -151,7 +151,8 @@ export const ar: AppMessages = {
     change: (percent) => `${percent} مقارنة بالفترة السابقة`,
     by: (label) => `حسب ${label}`,
     fold: "طي الرسم البياني",
-    unfold: "إظهار الرسم البياني"
+    unfold: "إظهار الرسم البياني",
+    only: (currency) => `${currency} فقط`
   },
   palette: {
     placeholder: "البحث في السجلات والصفحات والإجراءات",

@@ -154,7 +154,8 @@ export const de: AppMessages = {
     change: (percent, days) => `${percent} zu den ${days} Tagen davor`,
     by: (label) => `Nach ${label}`,
     fold: "Diagramm einklappen",
-    unfold: "Diagramm zeigen"
+    unfold: "Diagramm zeigen",
+    only: (currency) => `nur ${currency}`
   },
   palette: {
     placeholder: "Datensätze, Seiten und Aktionen suchen",

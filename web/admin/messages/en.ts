@@ -152,7 +152,8 @@ export const en = {
     change: (percent: string, days: number): string => `${percent} to the ${days} days before`,
     by: (label: string): string => `By ${noun(label)}`,
     fold: "Fold the chart",
-    unfold: "Show the chart"
+    unfold: "Show the chart",
+    only: (currency: string): string => `${currency} only`
   },
   palette: {
     placeholder: "Search records, pages and actions",

@@ -154,7 +154,8 @@ export const es: AppMessages = {
     change: (percent, days) => `${percent} frente a los ${days} días anteriores`,
     by: (label) => `Por ${noun(label)}`,
     fold: "Plegar el gráfico",
-    unfold: "Mostrar el gráfico"
+    unfold: "Mostrar el gráfico",
+    only: (currency) => `solo ${currency}`
   },
   palette: {
     placeholder: "Buscar registros, páginas y acciones",

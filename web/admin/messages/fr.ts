@@ -154,7 +154,8 @@ export const fr: AppMessages = {
     change: (percent, days) => `${percent} par rapport aux ${days} jours d’avant`,
     by: (label) => `Par ${noun(label)}`,
     fold: "Replier le graphique",
-    unfold: "Afficher le graphique"
+    unfold: "Afficher le graphique",
+    only: (currency) => `${currency} uniquement`
   },
   palette: {
     placeholder: "Rechercher fiches, pages et actions",
