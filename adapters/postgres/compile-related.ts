@@ -4,11 +4,13 @@
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
+import { pathOf } from "../../core/domain/filter/tree.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape, RelatedPlan } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { columnOf, conditionSql, keepsBlanks } from "./compile-filter.ts"
 import { orderSql, outputs } from "./compile-page.ts"
+import { joinedOrder } from "./compile-walks.ts"
 import { arrayLiteral, canonicalRows, type Statement, tableOf, timestampFromText, Writer } from "./sql.ts"
 
 /** Places of values that end in a blank, from 1. Comparisons with char(n) ignore such blanks, and the plan does not. */
@@ -29,6 +31,10 @@ export const canonicalRelated = (rows: ReadonlyArray<Cell[]>, { how, shape }: Re
   }
   return canonicalRows(rows, shape.columns)
 }
+
+/** The joins and the order of rows `t`. */
+const sortedOf = ({ order }: PageShape, writer: Writer): { readonly joins: string; readonly sorted: string } =>
+  pathOf(order) === null ? { joins: "", sorted: orderSql(order, "t", false) } : joinedOrder(order, writer)
 
 /** The plan as a statement, written by the given writer. */
 export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
@@ -55,12 +61,13 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
     )
   }
   const columns = outputs(shape, writer)
+  const { joins, sorted } = sortedOf(shape, writer)
   if (how.of === "each") {
     const named = columns.map((column, i) => `${column} as c${i}`).join(", ")
     return writer.finish(
       `select ${columns.map((_, i) => `x.c${i}, `).join("")}${place} from ${values} cross join lateral ` +
-        `(select ${named === "" ? "1" : named} from ${table} t where ${pairs}${visible}` +
-        ` order by ${orderSql(shape.order, "t", false)} limit ${shape.limit}) x`
+        `(select ${named === "" ? "1" : named} from ${table} t${joins} where ${pairs}${visible}` +
+        ` order by ${sorted} limit ${shape.limit}) x`
     )
   }
 
@@ -80,8 +87,8 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
     `with recursive ${tree} as (${first} union ${next}) select ${
       columns.map((column) => `${column}, `).join("")
     }r.p, r.d::text` +
-      ` from (select * from ${tree} limit ${shape.limit}) r join ${table} t on ${same}` +
-      ` order by r.d, ${orderSql(shape.order, "t", false)}`
+      ` from (select * from ${tree} limit ${shape.limit}) r join ${table} t on ${same}${joins}` +
+      ` order by r.d, ${sorted}`
   )
 }
 

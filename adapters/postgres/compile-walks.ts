@@ -124,6 +124,19 @@ const joinsOf = (
   writer: Writer
 ): string => ways.map((way, i) => joinSql(kind, way, i === 0 ? "t" : names[i - 1]!, names[i]!, writer)).join("")
 
+/** An order through relations of rows `t` that are few: what is joined to each row, and the order as SQL. */
+export const joinedOrder = (
+  order: readonly OrderKey[],
+  writer: Writer
+): { readonly joins: string; readonly sorted: string } => {
+  const { field: last, ways: path } = pathOf(order)!
+  const names = path.map(() => writer.alias())
+  const joins = joinsOf(path, names, "left join", writer)
+  const value = sortText(last, columnOf(names.at(-1)!, last))
+  const columns = order.map(({ field, ways }) => ways === undefined ? sortOf("t", field) : value)
+  return { joins, sorted: listOf(columns, order) }
+}
+
 /** What makes one statement of a shape differ from another. */
 export interface WalkVariant {
   readonly reversed: boolean
@@ -146,8 +159,11 @@ interface Page {
 
 const textOf = (column: string, { field }: OrderKey): string => cellSql(field, column)
 
+const listOf = (columns: readonly string[], order: readonly OrderKey[]): string =>
+  columns.map((column, i) => `${column}${order[i]!.descending ? " desc" : ""}`).join(", ")
+
 const sortedBy = (columns: readonly string[], order: readonly OrderKey[]): string =>
-  ` order by ${columns.map((column, i) => `${column}${order[i]!.descending ? " desc" : ""}`).join(", ")}`
+  ` order by ${listOf(columns, order)}`
 
 const whereOf = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : ` where ${conditions.join(" and ")}`

@@ -138,7 +138,8 @@ export const relatedOf = (
   related: Related
 ): readonly Row[] => {
   const { order } = shape
-  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+  const place = (row: Row) => (index: number): Cell => keyCell(row, order[index]!, bindings, related)
+  const plain = { ...shape, order: [] }
   const found = rows.filter((row) => passesTree(shape.where, row, bindings, related))
     .sort((a, b) => compareKeys(order, place(a), place(b)))
   const of = (key: string): readonly Row[] =>
@@ -149,7 +150,7 @@ export const relatedOf = (
   if (how.of === "counts") return keys.map((key, i) => [String(i), String(of(key).length)])
   if (how.of === "each") {
     return keys.flatMap((key, i) =>
-      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, shape, bindings, related), String(i)])
+      of(key).slice(0, shape.limit).map((row) => [...pageRow(row, plain, bindings, related), String(i)])
     )
   }
   const answers: Row[] = []
@@ -157,7 +158,7 @@ export const relatedOf = (
   for (let level = 1; level <= how.depth && parents.length > 0; level++) {
     const here = parents.flatMap(([owner, key]) => of(key).map((row) => ({ owner, row })))
       .sort((a, b) => compareKeys(order, place(a.row), place(b.row)))
-    answers.push(...here.map(({ owner, row }) => [...pageRow(row, shape, bindings, related), owner, String(level)]))
+    answers.push(...here.map(({ owner, row }) => [...pageRow(row, plain, bindings, related), owner, String(level)]))
     parents = [...new Set(here.flatMap(({ row }) => cellOf(row, how.from) ?? []))].map((cell) => [cell, cell])
   }
   return answers.slice(0, shape.limit)

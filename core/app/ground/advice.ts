@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
-import { allOf, fieldsOf, pathOf, relatedOf } from "../../domain/filter/tree.ts"
+import { allOf, fieldsOf, ownKeys, pathOf, relatedOf } from "../../domain/filter/tree.ts"
 import type { FilterTree, OrderKey, RelatedTree } from "../../domain/filter/tree.ts"
 import { indexedSort } from "../../domain/model/expression.ts"
 import type { Field, Model } from "../../domain/model/model.ts"
@@ -157,7 +157,8 @@ const relatedIndexes = (
   plan: PagePlan | RelatedPlan | CountPlan | AggregatePlan,
   estimate: PlanEstimate
 ): readonly TableIndex[] | null => {
-  const path = "shape" in plan ? pathOf(plan.shape.order) : null
+  // Rows of some values are found by the field that pairs with them, whatever their order.
+  const path = "shape" in plan && !("keys" in plan) && plan.whole !== true ? pathOf(plan.shape.order) : null
   if (path !== null) return pathIndexes(access, path)
   const related = relatedOf("shape" in plan ? plan.shape.where : plan.where)
   const { scannedTable } = estimate
@@ -187,7 +188,7 @@ const indexFor = (
   if (!page && !isIndexable(estimate)) return null
   // What an aggregate groups or measures comes last in an index that serves it without the table.
   const order = page
-    ? "keys" in plan && plan.how.of === "counts" ? [] : plan.shape.order
+    ? "keys" in plan && plan.how.of === "counts" ? [] : ownKeys(plan.shape.order)
     : askedFields(plan).map((field) => ({ field, descending: false }))
   const readable = new Set<Field>(access.restricted.fields)
   const all = access.caller.roles.includes("admin")

@@ -148,7 +148,10 @@ export const guardPlan = (
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
   if (counts && !refuses(known)) return Effect.succeed(noWarning)
   // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
-  const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" ? { ...plan, how: { of: "counts" } } : plan
+  // An order through relations sorts all rows of each value anyway.
+  const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" && path === null
+    ? { ...plan, how: { of: "counts" } }
+    : plan
   return Effect.flatMap(
     Effect.catch(core.records.estimate(judgedPlan), readProblem(access.model, filter)),
     (estimate) => {

@@ -8,7 +8,7 @@ import type { Access } from "../../domain/access/access.ts"
 import { reach } from "../../domain/access/reach.ts"
 import { makerField } from "../../domain/access/versions.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import { always } from "../../domain/filter/tree.ts"
+import { always, pathsIn } from "../../domain/filter/tree.ts"
 import type { Field, Relation } from "../../domain/model/model.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem, Span } from "../../domain/problem.ts"
@@ -116,7 +116,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
   const filter = inner === null
     ? always
     : yield* Result.mapError(checkFilter(call.access, target, filterText), inExpand(inner))
-  const order = yield* Result.mapError(checkOrder(null, target, orderText), inExpand(asked.order_by ?? null))
+  const order = yield* Result.mapError(checkOrder(call.access, target, orderText), inExpand(asked.order_by ?? null))
   const below = yield* planSteps(core, call, target, step.below)
   const how: Way["how"] = asked.count !== undefined
     ? { of: "count" }
@@ -138,7 +138,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
     limit: (asked.page_size?.value ?? maxRelated) + 1,
     more: [to, ...expandFields(below), ...(how.of === "tree" ? [relation.from] : [])]
   }, core.items)
-  const name = [how.of, relatedName(target, filter), filterText, orderText]
+  const name = [how.of, relatedName(target, filter, pathsIn(order)), filterText, orderText]
   return { relation, target, to, below, how, shape, filter, inner, name }
 }
 

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { lower } from "../../domain/filter/text.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
-import { allOf } from "../../domain/filter/tree.ts"
+import { allOf, pathOf } from "../../domain/filter/tree.ts"
 import type { Relation } from "../../domain/model/model.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -227,7 +227,9 @@ const readEvery = Effect.fnUntraced(function*(
     ])
   })
   const { bindings, told } = yield* queryOf(step)
-  const query = { shape: pageOf(values), bindings }
+  // All rows are read anyway, so no walk in an order through relations would end early.
+  const whole = pathOf(shape.page.order) !== null
+  const query: PagePlan = { shape: pageOf(values), bindings, whole }
   const warning = yield* judge(core, step, query)
   const rows = yield* told(core.records.page(query))
   if (rows.length > maxRelated) return yield* Effect.fail(tooMany("has", step, "Ask for a smaller page."))
@@ -238,7 +240,7 @@ const readEvery = Effect.fnUntraced(function*(
   const doubtful = spelled === null ? [] : unpaired(values, keys, spelled)
   const folds = doubtful === null ||
     (doubtful.length > 0 &&
-      (yield* told(core.records.page({ shape: pageOf(doubtful), bindings }))).length > 0)
+      (yield* told(core.records.page({ shape: pageOf(doubtful), bindings, whole }))).length > 0)
   const texts: string[] = []
   const found = new Map<string, number[]>()
   for (const [i, key] of keys.entries()) {

@@ -12,9 +12,9 @@ import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
 import { currencyOf } from "../model/amount.ts"
 import { needsArguments } from "../model/database-function.ts"
-import type { Field, Model, Models, SortKey } from "../model/model.ts"
+import type { Field, Model, Models } from "../model/model.ts"
 import { fieldsOfTitle } from "../model/title.ts"
-import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
+import type { Chart, Label, Nav, View, ViewFilter, ViewSort } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import { hasOrder } from "../value/traits.ts"
@@ -119,13 +119,19 @@ export class ViewReader {
     return fields
   }
 
-  order(raw: unknown, path: string): readonly SortKey[] {
+  order(raw: unknown, path: string): readonly ViewSort[] {
     if (typeof raw !== "string" || raw.trim() === "") {
       this.say(`${path} is ${shown(raw)}, not an order.`, "Write an order such as \"created_at desc, id\".")
       return []
     }
-    const checked = readOrder(raw, this.scope)
-    if (Result.isSuccess(checked)) return checked.success
+    const checked = readOrder(raw, publicScope(this.of.model, this.of.models))
+    if (Result.isSuccess(checked)) {
+      return checked.success.map(({ descending, field, ways }) =>
+        ways === undefined
+          ? { field, descending }
+          : { field, descending, through: ways.map(({ relation }) => relation.name) }
+      )
+    }
     if (!mentions(raw, this.of.broken)) {
       for (const error of checked.failure) {
         this.say(
@@ -271,12 +277,6 @@ export class ViewReader {
     if (reason !== null) this.say(`${path}: ${reason}`, "Name another field, or draw another chart.", field.name)
   }
 
-  count(raw: unknown, path: string, most: number, usual: number): number {
-    if (raw === undefined) return usual
-    if (isCount(raw, 1, most)) return raw
-    this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
-    return usual
-  }
   /** Refuses a measure that the aggregate routes would refuse. Who draws amounts chooses one of their currencies. */
   measured(field: Field, path: string): void {
     this.aggregated(field, path, histogrammable)
@@ -289,6 +289,12 @@ export class ViewReader {
     )
   }
 
+  count(raw: unknown, path: string, most: number, usual: number): number {
+    if (raw === undefined) return usual
+    if (isCount(raw, 1, most)) return raw
+    this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
+    return usual
+  }
 
   private series(raw: Bag, field: Field): Chart {
     const one = <T extends string>(value: unknown, all: readonly T[], path: string, usual: T): T => {
@@ -352,7 +358,7 @@ export class ViewReader {
         recently = {
           sort: typeof recent["sort"] === "string" ? recent["sort"] : "",
           limit: this.count(recent["limit"], "nav.recent.limit", 20, 5),
-          fields: keys.map(({ field }) => field.name)
+          fields: keys.flatMap(({ field, through }) => through === undefined ? [(field.member?.of ?? field).name] : [])
         }
       }
     }

@@ -12,7 +12,7 @@ import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
 import type { Argument, Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
-import { checkFilter } from "../read/list.ts"
+import { checkFilter, checkOrder } from "../read/list.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
 import type { Json, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
@@ -346,6 +346,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     if (access !== null) accesses.set(name, access)
   }
   const sight: Sight = {
+  const reached = (name: string): Access | null => accesses.get(name) ?? null
     exists: (resource) => models.has(resource),
     visible: (resource) => accesses.has(resource),
     listed: (resource) => {
@@ -358,9 +359,12 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     },
     asks: (resource, filter) => {
       const access = accesses.get(resource)
-      const reached = (name: string): Access | null => accesses.get(name) ?? null
       return access !== undefined && Result.isSuccess(checkFilter(reached, access, filter))
     }
+    },
+    sorts: (resource, order) => {
+      const access = accesses.get(resource)
+      return access !== undefined && Result.isSuccess(checkOrder(reached, access, order))
   }
   const callable = callableBy(caller, request.functions)
   const views: { [resource: string]: MetaView } = {}
@@ -370,7 +374,8 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     const view = viewFor(request.views, name, caller)
     if (view !== null) {
       const asks = (filter: string): boolean => sight.asks(name, filter)
-      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable, asks)
+      const sorts = (order: string): boolean => sight.sorts(name, order)
+      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable, asks, sorts)
     }
     permissions[name] = permissionsOf(access)
     transfers[name] = transfersOf(access, request.tasks === true)

@@ -9,7 +9,7 @@ import { scan } from "../filter/lex.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import { restrictTitle, suggestTitle } from "../model/title.ts"
 import { chartFields } from "../model/view.ts"
-import type { Block, Chart, Label, MenuItem, Page, Period, View, ViewAction } from "../model/view.ts"
+import type { Block, Chart, Label, MenuItem, Page, Period, View, ViewAction, ViewSort } from "../model/view.ts"
 import type { Json } from "../value/kind.ts"
 
 /** A view in the meta document. Field names in it are readable fields of the model beside it. */
@@ -126,7 +126,9 @@ export const restrictView = (
   listable: boolean,
   callable: (action: ViewAction) => boolean = () => false,
   /** Whether the caller may ask for what a filter asks for, through relations too. */
-  asks: (filter: string) => boolean = () => false
+  asks: (filter: string) => boolean = () => false,
+  /** The same of an order. */
+  sorts: (order: string) => boolean = () => false
 ): MetaView => {
   const visible = (name: string): boolean => restricted.byName.has(name)
   const usable = (names: readonly string[]): boolean => listable && names.every(visible)
@@ -137,7 +139,7 @@ export const restrictView = (
     name: view.name,
     label: { singular: view.label.singular, plural: view.label.plural },
     columns: listable ? view.columns.filter(visible) : [],
-    sort: listable ? orderText(view.sort, visible) : "",
+    sort: listable ? orderText(view.sort, visible, sorts) : "",
     filters: view.filters.filter(({ fields, filter }) => usable(fields) && !mentions(filter, hidden) && asks(filter))
       .map(({ name, filter }) => ({ name, filter })),
     search: listable ? view.search.filter(visible) : [],
@@ -152,7 +154,8 @@ export const restrictView = (
       order: nav.order,
       icon: nav.icon,
       bottom: nav.bottom,
-      recent: nav.recent !== null && usable(nav.recent.fields)
+      recent: nav.recent !== null && usable(nav.recent.fields) &&
+          (!nav.recent.sort.includes(".") || sorts(nav.recent.sort))
         ? { sort: nav.recent.sort, limit: nav.recent.limit }
         : null
     },
@@ -164,9 +167,17 @@ export const restrictView = (
   }
 }
 
-const orderText = (sort: View["sort"], visible: (field: string) => boolean): string =>
-  sort.filter(({ field }) => visible(field.name))
-    .map(({ field, descending }) => descending ? `${field.name} desc` : field.name).join(", ")
+/** The keys of an order that the caller may sort by. */
+const orderText = (
+  sort: readonly ViewSort[],
+  visible: (field: string) => boolean,
+  sorts: (order: string) => boolean
+): string =>
+  sort.flatMap(({ descending, field, through }) => {
+    const name = [...through ?? [], field.name].join(".")
+    const shown = through === undefined ? visible((field.member?.of ?? field).name) : sorts(name)
+    return shown ? [descending ? `${name} desc` : name] : []
+  }).join(", ")
 
 /** Which actions of a view a caller is offered. */
 export const callableBy =
@@ -185,6 +196,8 @@ export interface Sight {
   readonly hidden: (resource: string) => ReadonlySet<string>
   /** Whether the caller may ask a resource for what a filter asks for. */
   readonly asks: (resource: string, filter: string) => boolean
+  /** Whether the caller may sort a resource by an order. */
+  readonly sorts: (resource: string, order: string) => boolean
 }
 
 const decoded = (text: string): string => {
@@ -234,7 +247,8 @@ const restrictBlock = (block: Block, sight: Sight): MetaBlock | null => {
       const columns = block.columns.filter(visible)
       // Without one of its own columns, the list would show those of the view.
       if (columns.length === 0 && block.columns.length > 0) return null
-      return { of: block.of, ...source, columns, sort: orderText(block.sort, visible), limit: block.limit }
+      const sorts = (order: string): boolean => sight.sorts(resource, order)
+      return { of: block.of, ...source, columns, sort: orderText(block.sort, visible, sorts), limit: block.limit }
     }
   }
 }

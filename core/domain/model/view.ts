@@ -37,6 +37,12 @@ export type Chart =
   | { readonly of: "histogram"; readonly field: string; readonly buckets: number }
   | { readonly of: "facets"; readonly field: string; readonly limit: number }
 
+/** A key of a view's order. */
+export interface ViewSort extends SortKey {
+  /** The names of the relations that lead to its field. Absent for a field of the record itself. */
+  readonly through?: readonly string[]
+}
+
 /** Names of the fields that a chart draws. */
 export const chartFields = (chart: Chart): readonly string[] =>
   chart.of === "series" && chart.measured !== null ? [chart.field, chart.measured] : [chart.field]
@@ -47,7 +53,7 @@ export interface Nav {
   readonly icon: string | null
   /** Whether the entry stands in the phone's bottom bar. */
   readonly bottom: boolean
-  /** `fields` are the names of the fields its order uses. */
+  /** `fields` are the names of the record's own fields that its order uses. */
   readonly recent: { readonly sort: string; readonly limit: number; readonly fields: readonly string[] } | null
 }
 
@@ -76,7 +82,7 @@ export interface View {
   readonly label: Label
   readonly columns: readonly string[]
   /** The list's first order; empty: the primary key. */
-  readonly sort: readonly SortKey[]
+  readonly sort: readonly ViewSort[]
   readonly filters: readonly ViewFilter[]
   readonly search: readonly string[]
   readonly layout: ReadonlyArray<{ readonly label: string | null; readonly fields: readonly string[] }>
@@ -125,7 +131,7 @@ export type Block =
     /** Empty: those of the caller's view. */
     readonly columns: readonly string[]
     /** Empty: by primary key. */
-    readonly sort: readonly SortKey[]
+    readonly sort: readonly ViewSort[]
     readonly limit: number
   }
   | { readonly of: "text"; readonly text: string }

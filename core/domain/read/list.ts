@@ -95,33 +95,24 @@ export const checkFilter = (
 
 /**
  * Checks an order text and makes it total: the key's fields are added, so no two rows are equal. The same text gives the same object to whoever sees the
- * same through its relations. `accesses` null: it goes through none.
+ * same through its relations.
  */
 export const checkOrder = (
-  accesses: Accesses | null,
+  accesses: Accesses,
   access: Access,
   text: string
 ): Result.Result<readonly OrderKey[], Problem> => {
   const { restricted } = access
-  const { names, searched, vectors } = restricted
   const check = (asked: Array<Dependencies[number]>): Checked<readonly OrderKey[]> =>
     Result.map(
       text.trim() === ""
         ? Result.succeed([])
-        : readOrder(
-          text,
-          accesses === null ? { names, searched, vectors, caller: false } : scopeOf(accesses, access, asked)
-        ),
+        : readOrder(text, scopeOf(accesses, access, asked)),
       (keys) => totalOrder(restricted.model, keys)
     )
-  // Where no path leads, an order with one is refused: that must not be remembered for where it is not.
-  const checked = accesses === null && text.includes(".")
-    ? check([])
-    : checkedText(cachesOf(restricted).orders, accesses ?? none, access, text, check)
+  const checked = checkedText(cachesOf(restricted).orders, accesses, access, text, check)
   return Result.mapError(checked, (errors) => refusal("invalid-order-by", "order_by", errors))
 }
-
-const none: Accesses = () => null
 
 /** The key comes last, in the direction of the last named key, so that one index serves both. */
 const totalOrder = (model: Model, keys: readonly OrderKey[]): readonly OrderKey[] => {

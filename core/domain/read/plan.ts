@@ -61,7 +61,7 @@ export interface PagePlan {
  * followed by its value's place among `keys` · `counts`: rows `[place, count]`, one a value · `tree`: rows whose `to` equals a value are on level 1, and
  * those whose `to` equals the field `from` of a row on one level are on the next, down to `depth`. Rows come by levels, then in the shape's order, at
  * most `shape.limit` of all; where there are more, they may be any of them. The cells of a row are followed by what it belongs to (the place of a value on level 1, else the cell of `from`) and
- * its level. A row that is met on several levels, or below several cells, comes once for each.
+ * its level. A row that is met on several levels, or below several cells, comes once for each. No row has the cell of the order's path.
  */
 export interface RelatedPlan {
   readonly shape: PageShape

@@ -37,6 +37,7 @@ const papers = defineResource("papers", {
   fields: {
     id: id(),
     folder_id: relation(folders).optional().filterable(),
+    about_id: f.relation("folders").optional().as("about").inverse(false),
     title: f.text().filterable().sortable(),
     size: f.decimal({ precision: 12, scale: 2 }).optional().filterable().sortable(),
     secret: f.text().optional().filterable().sortable()
@@ -63,7 +64,7 @@ const fixture: Fixture = {
     create table folders (
       id integer primary key, parent_id integer, name text not null, closed boolean not null, secret text, vault_id integer, gone_at timestamptz
     );
-    create table papers (id integer primary key, folder_id integer, title text not null, size numeric(12, 2), secret text);
+    create table papers (id integer primary key, folder_id integer, about_id integer, title text not null, size numeric(12, 2), secret text);
     create index on folders (parent_id);
     create index on papers (folder_id)`,
   rows: {
@@ -80,6 +81,8 @@ const fixture: Fixture = {
     papers: Array.from({ length: 40 }, (_, i) => ({
       id: i + 1,
       folder_id: i === 39 ? null : [1, 1, 1, 2, 4][i % 5]!,
+      // Some are about a closed folder, a deleted one, or one that is not there.
+      about_id: [3, 4, null, 10, 7, 99, 1][i % 7]!,
       title: titles[i % 7] ?? `paper ${i}`,
       size: i % 4 === 0 ? null : `${i}.50`,
       secret: `p${i}`
@@ -115,7 +118,16 @@ onBoth("shapes of expand", () => fixture, (use) => {
   it("answers the first records of each parent, and whether there are more", async () => {
     for (const caller of [boss, clerk]) {
       for (const filter of ["", "size > 10"]) {
-        for (const order of ["", "title desc", "size,title"]) {
+        for (
+          const order of [
+            "",
+            "title desc",
+            "size,title",
+            "about.name desc",
+            "about.parent.id, title desc",
+            "size,about.name"
+          ]
+        ) {
           const shape = `page_size: 2, filter: "${filter}", order_by: "${order}"`
           for (const [folder, expand] of await expanded(`papers(${shape})`, {}, caller)) {
             const own = `folder_id = ${String(folder)}${filter === "" ? "" : ` AND ${filter}`}`
@@ -141,6 +153,22 @@ onBoth("shapes of expand", () => fixture, (use) => {
     expect(Object.keys((paper!["expand"] as { readonly folder: Item }).folder)).toEqual(["name", "etag"])
     const none = items(await list("papers", { filter: "id = 1", expand: "folder(filter: \"name = x\")" }))
     expect(none[0]!["expand"]).toEqual({ folder: null })
+  })
+
+  it("sorts all related records, and levels of a tree, through relations", async () => {
+    for (const caller of [boss, clerk]) {
+      for (const [folder, expand] of await expanded("papers(order_by: \"about.name desc\")", {}, caller)) {
+        const all = await records(
+          "papers",
+          { filter: `folder_id = ${String(folder)}`, order_by: "about.name desc" },
+          caller
+        )
+        expect(expand, String(folder)).toEqual({ papers: all })
+      }
+    }
+    const ids = (found: Map<unknown, Item>) => (found.get(1)!["children"] as readonly Item[]).map((item) => item["id"])
+    const tree = "children(depth: 2, fields: \"id\", order_by: \"parent.name, id desc\")"
+    expect(ids(await expanded(tree))).toEqual([3, 2])
   })
 
   it("counts without rows, and only what the caller sees", async () => {
@@ -319,6 +347,9 @@ onBoth("shapes of expand", () => fixture, (use) => {
         ["parent,papers(filter: \"size > \\\"x\\\" AND nope = 1\")", "\\\"x\\\""],
         ["papers(filter: 'title = \"a\" AND nope = 1')", "nope"],
         ["papers(order_by: \"title, nope\")", "nope"],
+        ["papers(order_by: \"about.nope\")", "about.nope"],
+        ["papers(order_by: \"about.name, folder.name\")", "folder.name"],
+        ["children(order_by: \"papers.title\")", "papers.title"],
         ["children.papers(filter: \"regex(title, '[')\")", "regex(title, '[')"]
       ] as const
     ) {
@@ -343,6 +374,8 @@ onBoth("shapes of expand", () => fixture, (use) => {
       ["papers.folder(filter: \"secreT = p1\")", {}],
       ["papers(order_by: \"secreT\")", {}],
       ["papers(page_size: 1, order_by: \"secreT desc\")", {}],
+      ["papers(order_by: \"about.secreT\")", {}],
+      ["papers(page_size: 1, order_by: \"about.vaulT.id\")", {}],
       ["children(depth: 2, filter: \"closeD = true\")", {}],
       ["", { fields: "id,parent.secreT" }],
       ["", { fields: "id,vaulT.name" }],
