@@ -7,7 +7,7 @@
 import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree, Way } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
-import { rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
+import { isRanked, rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
 import { fitsMoney } from "../../core/domain/value/exact.ts"
@@ -25,7 +25,7 @@ export const sortOf = (alias: string, field: Field): string => sortText(field, c
 
 /** A cell of a position as what the column is sorted by. */
 export const placeOf = (field: Field, cell: string): string =>
-  field.kind === "enum" && field.ordered === true ? sortText(field, `${cell}::text`) : valueSql(field, cell)
+  isRanked(field) ? sortText(field, `${cell}::text`) : valueSql(field, cell)
 
 /** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
 export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string =>

@@ -424,6 +424,7 @@ const draftField = (
     ...(known.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
     ...(byDatabase || known.filledBy === "trigger" ? ["dbDefault()"] : []),
     ...(isUnique(table, column) && !inKey && !list ? ["unique()"] : []),
+    ...(column.values !== null && !list && pointer === null ? ["ordered(\"type\")"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
     ...(hasOrder(kindName(column)) && !known.softDelete &&

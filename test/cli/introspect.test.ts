@@ -230,7 +230,7 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("permissions_value: f.text().column(\"permissions\")")
     expect(text).toContain("defineResource(\"shop_orders\", {\n  table: \"shop.orders\"")
     expect(text).toContain(
-      "mood: f.enum([\"sad\", \"ok\", \"it's fine\"]).optional().filterable().sortable().label(\"How it feels\")"
+      "mood: f.enum([\"sad\", \"ok\", \"it's fine\"]).optional().ordered(\"type\").filterable().sortable().label(\"How it feels\")"
     )
     expect(text).toContain(".help(\"Where it goes, as the post writes it.\")")
   })

@@ -26,6 +26,7 @@ const plain = makeModel({
     { name: "id", kind: "integer", bits: 32 },
     { name: "level", kind: "enum", values: levels, ordered: true, optional: true },
     { name: "state", kind: "enum", values: ["new", "open", "done"], ordered: true },
+    { name: "stage", kind: "enum", values: ["done", "new", "open"], ordered: true, typed: true, optional: true },
     { name: "title", kind: "text", optional: true, sortable: false },
     { name: "meta", kind: "json", optional: true, sortable: false, filterable: false },
     { name: "notes", kind: "json", optional: true, sortable: false, filterable: false }
@@ -41,9 +42,9 @@ const field = (name: string): Field => [...model.fields, ...model.members!].find
 
 const schema = `
 create type state as enum ('done', 'new', 'open');
-create table tickets (id integer primary key, level text, state state not null, title text, meta jsonb, notes json);
+create table tickets (id integer primary key, level text, state state not null, stage state, title text, meta jsonb, notes json);
 insert into tickets select i, (array['low', 'it''s', E'hi\\\\gh', null, 'other', 'more'])[1 + i * 7 % 6],
-  (array['new', 'open', 'done'])[1 + i * 5 % 3]::state, null,
+  (array['new', 'open', 'done'])[1 + i * 5 % 3]::state, (array['new', 'open', null, 'done'])[1 + i * 3 % 4]::state, null,
   (array[format('{"size": {"width": %s.50}, "color": "red"}', i % 9), '{"size": {"width": "wide"}}', '{"size": [1]}', null, '7'])[1 + i % 5]::jsonb,
   (array[format('{"n": %se1, "level": "low"}', i % 9), '{"n": 1, "x": "\\u0000"}', '{"n": 1e999999, "level": "it''s"}', null])[1 + i % 4]::json
   from generate_series(1, 60) i;
@@ -70,6 +71,8 @@ layer(connectionLayer(schema), live)((it) => {
     ["level", "-id"],
     ["-level", "state", "id"],
     ["state", "-level", "id"],
+    ["stage", "id"],
+    ["-stage", "level", "-id"],
     ["meta.size.width", "id"],
     ["-meta.size.width", "level", "id"],
     ["notes.level", "-notes.n", "id"]
@@ -108,7 +111,7 @@ layer(connectionLayer(schema), live)((it) => {
         ([table]) => checkIndexes(model, table!, compiled, { large: 10, trigrams: false })
       )
       const told = yield* findings
-      for (const name of ["level", "state", "meta.size.width", "notes.n", "notes.level"]) {
+      for (const name of ["level", "state", "stage", "meta.size.width", "notes.n", "notes.level"]) {
         const order = keys([name, "id"])
         const { sql } = suggestIndex(model, always, order, () => true)!
         expect(told.filter((finding) => finding.field === name).flatMap((finding) => finding.sql)).toContain(

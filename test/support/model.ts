@@ -19,6 +19,7 @@ interface ShapeParts {
   readonly of?: ElementShape | RangeElement | undefined
   readonly nulls?: boolean | undefined
   readonly ordered?: true | undefined
+  readonly typed?: true | undefined
   /** Of ranges, and of native fields. */
   readonly type?: string | undefined
 }
@@ -36,6 +37,7 @@ const makeShape = (
     of = { kind: "text", max: null },
     nulls = false,
     ordered,
+    typed,
     type = "integer"
   }: ShapeParts
 ): Shape => {
@@ -47,7 +49,7 @@ const makeShape = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values, ...(ordered === undefined ? {} : { ordered }) }
+      return { kind, values, ...(ordered === undefined ? {} : { ordered }), ...(typed === undefined ? {} : { typed }) }
     case "list":
       return { kind, of: typeof of === "string" ? { kind: "text", max: null } : of, max, nulls }
     case "bytes":
@@ -64,7 +66,7 @@ const makeShape = (
 }
 
 export const makeField = (
-  { bits, kind, max, ordered, precision, scale, type, values, of, nulls, ...parts }: FieldParts,
+  { bits, kind, max, ordered, typed, precision, scale, type, values, of, nulls, ...parts }: FieldParts,
   index = 0
 ): Field => ({
   column: parts.name,
@@ -86,7 +88,7 @@ export const makeField = (
   file: null,
   ...parts,
   index,
-  ...makeShape({ bits, kind, max, ordered, precision, scale, type, values, of, nulls })
+  ...makeShape({ bits, kind, max, ordered, typed, precision, scale, type, values, of, nulls })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

@@ -284,6 +284,16 @@ describe("types", () => {
       "x: The enum type mood has no \"it's\". → Remove the value, or run: alter type mood add value 'it''s';"
     ],
     [
+      f.enum(["ok", "sad"]).ordered("type"),
+      column("x", "mood", { type: "mood", values: ["sad", "ok"] }),
+      "x: The values of the enum type mood have another order than those of the field. → Write f.enum([\"sad\", \"ok\"]).ordered(\"type\"), or ordered() without \"type\"."
+    ],
+    [
+      f.enum(["ok", "sad"]).ordered("type"),
+      column("x", "text"),
+      "x: The column is of type text, and no enum type. → Write ordered() without \"type\"."
+    ],
+    [
       f.enum(["ok"]),
       column("x", "mood", { type: "mood", values: ["ok", "sad"] }),
       "x: The enum type mood also has \"sad\", which the field does not list. → Write f.enum([\"ok\", \"sad\"])."

@@ -246,6 +246,17 @@ const checkType = (
         `Write ${declarationOf(whole.column)}.`
       )
     }
+    const other = missing.length + extra.length === 0 && declared.some((value, i) => value !== column.values![i])
+    if (field.typed === true && other) {
+      say(
+        `The values of the enum type ${enumType} have another order than those of the field.`,
+        `Write ${enumText(column.values)}.ordered("type"), or ordered() without "type".`
+      )
+    }
+    return
+  }
+  if (field.kind === "enum" && field.typed === true) {
+    say(`The column is of type ${named}, and no enum type.`, "Write ordered() without \"type\".")
     return
   }
   if (!basesOf(field).includes(column.base)) {

@@ -193,6 +193,15 @@ const cases: readonly RefusalCase[] = [
     "a.n: ordered() is for enums, not for integer. → Remove ordered()."
   ],
   [
+    "an order of another sort, and one of a type that is not there",
+    one({
+      s: f.enum(["a", "b"]).ordered("text" as "type"),
+      j: f.json({ paths: { o: f.enum(["a", "b"]).ordered("type").sortable() } })
+    }),
+    "a.s: ordered(\"text\") is no order. → Write ordered() or ordered(\"type\").",
+    "a.j: The path \"o\": JSON has no enum type. → Write ordered()."
+  ],
+  [
     "paths that are none, or of no use",
     one({
       j: f.json({

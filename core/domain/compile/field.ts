@@ -293,6 +293,8 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
   }
   return { paths, storage }
 }
+    } else if (own.ordered === "type") {
+      sayOf("JSON has no enum type.", "Write ordered().")
 
 const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
 
@@ -349,8 +351,11 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   }
   if (sortable && kind === "array") say("Lists are not sorted by arrays.", "Remove sortable().")
 
-  const ordered = flag("ordered")
-  if (ordered && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
+  const ordered = spec["ordered"] === "type" ? "type" : flag("ordered")
+  if ((spec["ordered"] ?? false) !== ordered) {
+    say(`ordered(${shown(spec["ordered"])}) is no order.`, "Write ordered() or ordered(\"type\").")
+  }
+  if (ordered !== false && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
 
   const unique = flag("unique")
   if (unique && isNameless(kind)) say(`Values of kind ${kind} name no record.`, "Remove unique().")
@@ -414,7 +419,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     element: kind === "array" ? readElement(spec["element"], say) : null,
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
     ...readPaths(spec, kind, say),
-    ordered: ordered && kind === "enum",
+    ordered: kind === "enum" && ordered,
     config: configOf(spec, kind, say),
     type: typeOf(spec, kind, say),
     target,
@@ -468,7 +473,12 @@ export const shapeOf = (
     case "decimal":
       return { kind, precision, scale }
     case "enum":
-      return { kind, values: values ?? [], ...(ordered ? { ordered } : {}) }
+      return {
+        kind,
+        values: values ?? [],
+        ...(ordered === false ? {} : { ordered: true }),
+        ...(ordered === "type" ? { typed: true } : {})
+      }
     case "bytes":
       return { kind, max: max ?? usualBytes }
     case "money":

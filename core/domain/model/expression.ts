@@ -46,12 +46,13 @@ export const valueText = ({ kind, member, rank, vector }: Field, column: string)
 export const rankText = (values: readonly string[], value: string): string =>
   `(case ${value} ${values.map((each, i) => `when ${quotedText(each)} then ${i}`).join(" ")} end)`
 
-/**
- * What a field is sorted by, given its column: of an ordered enum the place in its order. What is none of its values stands after all. An enum type of the
- * database may have another order, and a text has none.
- */
+/** Whether a field is sorted by the places of its values. An enum type of the database may have another order, and a text has none. */
+export const isRanked = (field: Field): boolean =>
+  field.kind === "enum" && field.ordered === true && field.typed !== true
+
+/** What a field is sorted by, given its column. What is none of the values of an enum that is ranked stands after all. */
 export const sortText = (field: Field, column: string): string =>
-  field.kind === "enum" && field.ordered === true
+  field.kind === "enum" && isRanked(field)
     ? `coalesce(${rankText(field.values, column)}, case when ${column} is not null then ${field.values.length} end)`
     : column
 

@@ -31,6 +31,8 @@ export interface EnumShape {
   readonly values: readonly string[]
   /** Declared `ordered()`: values compare and sort in this order. */
   readonly ordered?: true
+  /** Declared `ordered("type")`: the column is of an enum type whose values have this order, too. */
+  readonly typed?: true
 }
 
 /** A kind that nothing bounds further. `float` is IEEE 754 double (wire: JSON number). */
