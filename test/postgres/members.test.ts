@@ -21,6 +21,7 @@ const pathsOf = (whole: string, storage: "jsonb" | "json") => [
   { whole, storage, name: "size.color", kind: "text" as const },
   { whole, storage, name: "size.n", kind: "decimal" as const },
   { whole, storage, name: "n", kind: "decimal" as const },
+  { whole, storage, name: "size.\"it's a.b\"", kind: "text" as const },
   { whole, storage, name: "on", kind: "boolean" as const },
   { whole, storage, name: "a-b.level", kind: "enum" as const, values: levels, ordered: true as const }
 ]
@@ -79,7 +80,7 @@ const odd = [
   "1e400"
 ]
 
-const keys = ["color", "size", "n", "on", "a-b", "level", "other"]
+const keys = ["color", "size", "it's a.b", "n", "on", "a-b", "level", "other"]
 
 const document = (random: Random, pool: readonly string[], depth: number): string => {
   const value = () => depth > 0 && random.chance(3) ? document(random, pool, depth - 1) : random.pick(pool)

@@ -1,6 +1,7 @@
 /** Models with declared paths into JSON, for tests. */
 
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { pathNames } from "../../core/domain/model/path.ts"
 import { type FieldParts, makeField } from "./model.ts"
 
 /** The model with paths into fields of it: `whole` has the JSON, and the name is that of the path. */
@@ -14,7 +15,7 @@ export const withPaths = <M extends Model>(
     return {
       ...makeField({ ...parts, column: of.column, optional: true }, model.columns.length + i),
       name: `${whole}.${parts.name}`,
-      member: { of, path: parts.name.split("."), storage }
+      member: { of, path: pathNames(parts.name)!, storage }
     }
   })
 })

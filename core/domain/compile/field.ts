@@ -7,6 +7,7 @@ import { type Bag, isBag } from "../bag.ts"
 import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
+import { pathNames, pathText } from "../model/path.ts"
 import { mostBytes, usualBytes } from "../value/binary.ts"
 import { isRangeElement } from "../value/exact.ts"
 import type { ElementShape, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
@@ -235,7 +236,7 @@ const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
 /** Most paths of a JSON field, and most names of one. */
 const mostPaths = 100
 const deepestPath = 8
-const pathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,62})*$/
+const longestName = 63
 const pathKinds: readonly FieldSpec["kind"][] = ["text", "decimal", "boolean", "enum"]
 
 /** What else a builder of a path may hold than what blank ones do. */
@@ -267,11 +268,16 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
   const paths: { [path: string]: AnyField } = {}
   for (const [path, raw] of Object.entries(given)) {
     const sayOf: Say = (message, fix) => say(`The path "${path}": ${message}`, fix)
-    if (!pathPattern.test(path) || path.split(".").length > deepestPath) {
+    const names = pathNames(path)
+    if (names === null || names.length > deepestPath || names.some((name) => name.length > longestName)) {
       sayOf(
         "it is not a path.",
-        `Write names of members with periods between them, at most ${deepestPath}: letters, digits, _ and -, a letter or _ first.`
+        `Write names of members with periods between them, at most ${deepestPath}: letters, digits, _ and -, a letter or _ first. Others stand in quotes: size."net weight".`
       )
+      continue
+    }
+    if (pathText(names) !== path) {
+      sayOf("it has quotes or escapes that it does not need.", `Write ${pathText(names)}.`)
       continue
     }
     const own = readSpec(raw, sayOf)
@@ -287,14 +293,14 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
       )
     } else if (more.length > 0) {
       sayOf(`it takes no ${more[0]![0]}.`, "A path takes filterable(), sortable() and ordered().")
+    } else if (own.ordered === "type") {
+      sayOf("JSON has no enum type.", "Write ordered().")
     } else if (!own.filterable && !own.sortable) {
       sayOf("it is of no use: it is neither filterable nor sortable.", "Add filterable() or sortable().")
     } else paths[path] = new FieldBuilder(own)
   }
   return { paths, storage }
 }
-    } else if (own.ordered === "type") {
-      sayOf("JSON has no enum type.", "Write ordered().")
 
 const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
 

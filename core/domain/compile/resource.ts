@@ -15,6 +15,7 @@ import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
 import type { Field, Materialized, Model, Models, Relation } from "../model/model.ts"
+import { pathNames } from "../model/path.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
 import { canBeKey } from "../value/traits.ts"
@@ -492,7 +493,7 @@ const membersOf = (whole: Field, { paths, storage }: FieldSpec): readonly Field[
     ...whole,
     ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec),
     name: `${whole.name}.${path}`,
-    member: { of: whole, path: path.split("."), storage },
+    member: { of: whole, path: pathNames(path)!, storage },
     optional: true,
     readOnly: true,
     filterable: spec.filterable,

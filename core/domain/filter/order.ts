@@ -5,12 +5,13 @@
 
 import * as Result from "effect/Result"
 import type { Field } from "../model/model.ts"
+import { pathParts } from "../model/path.ts"
 import { pastCharacters } from "../value/cell.ts"
 import { hasOrder } from "../value/traits.ts"
 import { maxWords } from "./functions.ts"
 import type { Token } from "./lex.ts"
 import { decode, scan } from "./lex.ts"
-import { textProblem } from "./parse.ts"
+import { pathFrom, textProblem } from "./parse.ts"
 import type { Word } from "./parse.ts"
 import { follow, hintFor, isWhole, relationSteps } from "./path.ts"
 import type { Traveller } from "./path.ts"
@@ -82,7 +83,9 @@ const writtenKeys = (text: string): Result.Result<readonly WrittenKey[], FilterE
     if (keys.length === maxKeys) {
       return Result.fail(refusal("limit", `The order has more than ${maxKeys} fields.`, "Name fewer fields.", token))
     }
-    const name = token
+    const path = pathFrom(text, token)
+    if (Result.isFailure(path)) return Result.fail(path.failure)
+    const name = path.success
     token = scan(text, name.end)
     let rank: WrittenKey["rank"]
     if (name.text === "rank" && token.kind === "(" && token.start === name.end) {
@@ -122,7 +125,7 @@ const missing = (findings: Findings, name: Word, hint: string): null =>
 /** The field at the end of a path, or null after reporting. */
 const pathTarget = (name: Word, scope: FilterScope, findings: Findings): Target | null => {
   const from = { scope, findings, depth: 0 }
-  const words = name.text.split(".")
+  const words = pathParts(name.text)
   if (!isWhole(from, name, words)) return null
   const steps = relationSteps(scope, words)
   const parts = words.slice(0, steps)

@@ -5,10 +5,11 @@
  */
 
 import * as Result from "effect/Result"
+import { nameText } from "../model/path.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
 import type { Comparator, Token } from "./lex.ts"
-import { scan, unreadable } from "./lex.ts"
+import { decode, scan, unreadable } from "./lex.ts"
 import type { FilterError, FilterErrorCode } from "./scope.ts"
 import { quote, refusal } from "./scope.ts"
 
@@ -265,10 +266,11 @@ class Parser {
       )
     }
     this.term(token)
+    if (target === null) this.path()
+    const name = wordOf(this.token)
     this.advance()
     if (target !== null) return this.targeted(token, level, target)
     if (token.kind === "word") {
-      const name = wordOf(token)
       if (this.opensCall(name, spacedNames)) {
         const call = this.call(name, level)
         return countNames.includes(name.text) && this.at("comparator")
@@ -374,6 +376,14 @@ class Parser {
     return { of: "string", text: token.text, start: token.start, end: token.end }
   }
 
+  /** Takes the names in quotes that belong to the next word, which names a field. */
+  path(): void {
+    if (this.token.kind !== "word") return
+    const path = pathFrom(this.text, this.token)
+    if (Result.isFailure(path)) throw new Refused(path.failure)
+    this.token = path.success
+  }
+
   opensCall(name: Word, acrossSpace: readonly string[]): boolean {
     return this.at("(") && (this.token.start === name.end || acrossSpace.includes(name.text))
   }
@@ -408,6 +418,7 @@ class Parser {
     this.advance()
     const args: Value[] = []
     if (!this.at(")")) {
+      this.path()
       for (;;) {
         args.push(this.value(inside, `in ${quote(name.text)}`))
         if (!this.at(",")) break
@@ -497,6 +508,29 @@ class Parser {
         )
     }
   }
+}
+
+/**
+ * A word, with the names in quotes that follow it without a space: `meta."net weight".unit`. They are JSON's: names of fields and relations need no quotes.
+ * Its text is the one that such a path has.
+ */
+export const pathFrom = (text: string, word: Token): Result.Result<Token, FilterError> => {
+  let { end, text: path } = word
+  while (path.endsWith(".")) {
+    const name = scan(text, end)
+    if (name.start !== end || name.kind !== "string") break
+    const decoded = decode(name.text, name.start + 1)
+    if (!decoded.ok) {
+      return Result.fail(refusal("syntax", decoded.message, "Write \\\\ for a backslash.", decoded.span))
+    }
+    path += nameText(decoded.parts.join("*"))
+    end = name.end
+    const more = scan(text, end)
+    if (more.start !== end || more.kind !== "word" || !more.text.startsWith(".")) break
+    path += more.text
+    end = more.end
+  }
+  return Result.succeed({ ...word, text: path, end })
 }
 
 /** Refuses a text that is too long or holds characters that no database stores. */

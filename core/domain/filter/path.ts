@@ -4,6 +4,7 @@
  */
 
 import type { Field } from "../model/model.ts"
+import { pathParts } from "../model/path.ts"
 import type { Span } from "../problem.ts"
 import type { Checking } from "./literal.ts"
 import { fieldOf, filterableFields, mayFilter } from "./literal.ts"
@@ -110,7 +111,7 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
     const field = fieldOf(checking, name, usage)
     return field === null ? null : { field, name: field.name, ways: [], span }
   }
-  const words = name.text.split(".")
+  const words = pathParts(name.text)
   if (!isWhole(checking, name, words)) return null
   const steps = relationSteps(scope, words)
   const parts = words.slice(0, steps)
@@ -135,7 +136,7 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
 /** The search vector at the end of a path, or null after reporting. */
 export const vectorOf = (checking: Checking, name: Word): Place | null => {
   const { findings } = checking
-  const parts = name.text.split(".")
+  const parts = [...pathParts(name.text)]
   if (!isWhole(checking, name, parts)) return null
   const last = parts.pop()!
   const missing = (hint: string): null =>
@@ -158,7 +159,7 @@ export const vectorOf = (checking: Checking, name: Word): Place | null => {
 
 /** The end of a path that has relations only, or null after reporting. */
 export const endOf = (checking: Checking, name: Word): End | null => {
-  const parts = name.text.split(".")
+  const parts = [...pathParts(name.text)]
   if (!isWhole(checking, name, parts)) return null
   return follow(
     checking,

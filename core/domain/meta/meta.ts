@@ -11,6 +11,7 @@ import { type Functions, mayCall } from "../function/declaration.ts"
 import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
 import type { Argument, Field, Models } from "../model/model.ts"
+import { pathText } from "../model/path.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { checkFilter, checkOrder } from "../read/list.ts"
 import { sourcesFor } from "../source/source.ts"
@@ -250,7 +251,7 @@ const pathsOf = (field: Field, { model }: Access): Pick<MetaField, "paths"> => {
   const members = (model.members ?? []).filter(({ member }) => member!.of === field)
   return members.length === 0 ? {} : {
     paths: members.map((each): MetaPath => ({
-      path: each.member!.path.join("."),
+      path: pathText(each.member!.path),
       ...boundsOf(each),
       kind: kindOf(each),
       filterable: each.filterable,
@@ -345,8 +346,8 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     const access = resolve(name)
     if (access !== null) accesses.set(name, access)
   }
-  const sight: Sight = {
   const reached = (name: string): Access | null => accesses.get(name) ?? null
+  const sight: Sight = {
     exists: (resource) => models.has(resource),
     visible: (resource) => accesses.has(resource),
     listed: (resource) => {
@@ -360,11 +361,11 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     asks: (resource, filter) => {
       const access = accesses.get(resource)
       return access !== undefined && Result.isSuccess(checkFilter(reached, access, filter))
-    }
     },
     sorts: (resource, order) => {
       const access = accesses.get(resource)
       return access !== undefined && Result.isSuccess(checkOrder(reached, access, order))
+    }
   }
   const callable = callableBy(caller, request.functions)
   const views: { [resource: string]: MetaView } = {}

@@ -12,6 +12,7 @@ import { quote } from "../filter/scope.ts"
 import type { Way } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
 import { facetField } from "../model/model.ts"
+import { pathParts } from "../model/path.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { cellFromText, jsonFromCell, plainText } from "../value/cell.ts"
@@ -69,7 +70,7 @@ export const aggregatePlace = (
     return Result.map(aggregateField(restricted, parameter, name, accepts), (field) => ({ field, ways: [] }))
   }
   const refuse = (message: string) => Result.fail(invalidParameter(parameter, message))
-  const words = name.split(".")
+  const words = pathParts(name)
   const steps = words.slice(0, relationSteps(scope, words))
   const last = words.slice(steps.length).join(".")
   if (steps.length > maxRelationDepth) return refuse(`A path goes through at most ${maxRelationDepth} relations.`)

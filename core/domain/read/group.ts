@@ -149,13 +149,20 @@ const columnField = (base: Field, shape: Shape, name: string, index: number): Fi
 
 const moment: Shape = { kind: "timestamp" }
 
-/** Stand for the parentheses of `sum(total)`, so that the filter language reads it as one name. Of the same length, so that places stay. */
-const [opening, closing] = ["\uE000", "\uE001"]
-const asWord = (name: string): string => name.replace("(", opening).replace(")", closing)
-const fromWord = (text: string): string => text.replaceAll(opening, "(").replaceAll(closing, ")")
+const calls = `-?(?:${[...Object.keys(measurable), ...granularities].join("|")})\\(`
+const isCalled = new RegExp(`^${calls}`)
+
+/** Where signs that end a word are put, so that the filter language reads `sum(total)` as one name. Each is one sign again, so that places stay. */
+const away = 0xE000
+const asWord = (name: string): string =>
+  isCalled.test(name)
+    ? name.replace(/[\u0000-\u0020"'(),:<=>!\\]/g, (sign) => String.fromCharCode(away + sign.charCodeAt(0)))
+    : name
+const fromWord = (text: string): string =>
+  text.replace(/[\uE000-\uE07F]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - away))
 
 const called = new RegExp(
-  `-?(?:${[...Object.keys(measurable), ...granularities].join("|")})\\([^\\s"'(),:<=>!]*\\)`,
+  `${calls}(?:[^\\s"'(),:<=>!]|"(?:[^"\\\\]|\\\\.)*")*\\)`,
   "y"
 )
 

@@ -1,3 +1,4 @@
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { readFilter } from "../../../core/domain/filter/read.ts"
 import { scopeOf } from "../model/conditions.ts"
@@ -58,6 +59,22 @@ describe("the completion of a filter", () => {
     expect(offered("has(lines, \"quantity > 1\") AND st")).toContain("status")
     expect(asked("has(lines, \"product.name = \\\"a b")).toMatchObject({ of: "values", length: 5 })
     expect(asked("has(lines, \"product.name = \\\"Ch")).toMatchObject({ length: 4 })
+  })
+
+  it("offers paths into JSON, with quotes where their names need them", () => {
+    const field = {
+      ...orders.fields.get("note")!,
+      name: "meta",
+      kind: "json" as const,
+      paths: [{ path: "\"net weight\"", kind: "decimal" as const, filterable: true, sortable: false }]
+    }
+    const resource = { ...orders, model: { ...orders.model, fields: [field] }, fields: new Map([["meta", field]]) }
+    const names = (text: string) => {
+      const found = askedAt({ ...resource, target: () => resource }, text, false)
+      return found?.of === "names" ? found.names.map((each) => each.text) : []
+    }
+    expect(names("me")).toContain("meta.\"net weight\"")
+    expect(Result.isSuccess(readFilter("meta.\"net weight\" > 2", scopeOf(resource)))).toBe(true)
   })
 
   it.each([

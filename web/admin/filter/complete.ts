@@ -81,7 +81,14 @@ export const askedAt = (resource: Resource, before: string, explicit: boolean, o
   const inner = outer ? null : insideOf(resource, before)
   if (inner !== null) {
     const asked = askedAt(inner.resource, inner.text, explicit, true)
-    return asked === null ? null : { ...asked, length: lengthIn(before, asked.length) }
+    if (asked === null) return null
+    const length = lengthIn(before, asked.length)
+    if (asked.of === "values") return { ...asked, length }
+    return {
+      ...asked,
+      length,
+      names: asked.names.map((name) => ({ ...name, text: name.text.replace(/[\\"']/g, "\\$&") }))
+    }
   }
   const [, name = "", typed = ""] = valueOfIn.exec(before) ?? valueAfter.exec(before) ?? []
   const path = name === "" ? undefined : fieldAt(resource, aliased(resource, name))

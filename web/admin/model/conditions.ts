@@ -14,6 +14,7 @@ import {
 } from "../../../core/domain/filter/read.ts"
 import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
 import type { Field, FieldOf, Model } from "../../../core/domain/model/model.ts"
+import { pathNames } from "../../../core/domain/model/path.ts"
 import { usualBytes } from "../../../core/domain/value/binary.ts"
 import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
@@ -167,7 +168,7 @@ export const scopeOf = (resource: Resource): FilterScope => {
       for (const path of each.paths ?? []) {
         const member: Field = {
           ...fieldOf({ ...each, ...path, name: `${each.name}.${path.path}`, searched: false, optional: true }, -1),
-          member: { of: field, path: path.path.split("."), storage: "jsonb" }
+          member: { of: field, path: pathNames(path.path) ?? [], storage: "jsonb" }
         }
         names.set(member.name, member)
       }
