@@ -183,7 +183,8 @@ describe.skipIf(chromiumPath === null)("columns through relations", () => {
       await list.cell(0, 0).click()
       await page.keyboard.press("F2")
       await page.getByRole("combobox").fill(email)
-      await page.getByRole("option").first().click()
+      // Those of the text before it are offered until its own are there.
+      await page.getByRole("option").filter({ hasText: email }).first().click()
       await expect.poll(() => list.cell(0, 2).innerText()).toBe(email)
       expect(await list.cell(0, 1).innerText()).toBe("Poland")
     })
@@ -252,7 +253,7 @@ describe.skipIf(chromiumPath === null)("one change of several fields", () => {
         filter: "customer.country = DE",
         data: { note: "all of them", channel: "store" }
       })
-      await page.getByRole("button", { name: "Cancel" }).click()
+      await page.getByRole("button", { name: "Cancel", exact: true }).click()
     })
   })
 })
