@@ -50,7 +50,10 @@ export const takePage = async (
       await context.setOffline(false)
       // Without the app, nothing writes there any more. On its origin, the page keeps its process.
       await page.goto(`${new URL(page.url()).origin}/livez`)
-      await page.evaluate(() => sessionStorage.clear())
+      await page.evaluate(() => {
+        localStorage.clear()
+        sessionStorage.clear()
+      })
       await context.clearCookies()
       await context.clearPermissions()
       free.set(key, [...free.get(key) ?? [], page])

@@ -100,9 +100,9 @@ const edit = (file: string, before: string, after: string): void => {
 const brings = async (file: string, shown: Locator): Promise<void> => {
   const path = join(checkout, file)
   await expect.poll(async () => {
-    if (await shown.count() === 0) utimesSync(path, new Date(), new Date())
-    return shown.count()
-  }, { interval: 2_000 }).toBe(1)
+    utimesSync(path, new Date(), new Date())
+    return shown.waitFor({ state: "attached", timeout: 2_000 }).then(() => true, () => false)
+  }).toBe(true)
 }
 
 /** Holds while the page is the same document as before. */

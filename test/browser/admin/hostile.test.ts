@@ -174,11 +174,18 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
     })
   })
 
-  it.each<readonly [string, OpenOptions]>([
+  // The last of them has all that the others have, so a quick run takes it alone.
+  it.each<readonly [string, OpenOptions]>(([
     ["a phone", { width: 360, height: 1_600, touch: true }],
-    ["a narrow phone, right to left", { width: 320, height: 1_600, touch: true, language: "ar" }],
-    ["dark", { theme: "dark", height: 1_600 }]
-  ])("keep their place on %s", async (_, options) => {
+    ["dark", { theme: "dark", height: 1_600 }],
+    ["a narrow phone, in the dark, right to left", {
+      width: 320,
+      height: 1_600,
+      theme: "dark",
+      touch: true,
+      language: "ar"
+    }]
+  ] as const).slice(deep ? 0 : -1))("keep their place on %s", async (_, options) => {
     await using(options, async (page) => {
       const list = listPage(page, stage.url)
       await list.open("crates")
@@ -239,7 +246,8 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       await list.open("crates", "?order=position")
       // What an address and a command make of every key, `web/admin/list/copied.test.ts` says.
       for (const [at, id] of keys.entries()) {
-        if (!deep && at % 3 !== 0) continue
+        // A quick run has a slash, what a shell runs, and a backslash.
+        if (!deep && ![0, 3, 6].includes(at)) continue
         if (at > 0) await page.goBack()
         await list.cell(texts.size + at, 0).click()
         await page.keyboard.press("Enter")
@@ -531,16 +539,16 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       await board.block("<b>Crates</b>").getByRole("link").nth(3).waitFor()
       await unharmed(page)
       await picture(page, "board")
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+      await unharmed(page)
+      await picture(page, "board-narrow")
+      await page.setViewportSize({ width: 1280, height: 800 })
       await page.goto(`${stage.url}/crates/${crateOf("address")}`)
       const link = page.getByRole("link", { name: "<b>Look up</b>" })
       expect(await link.getAttribute("href")).toBe(
         `https://example.org/${encodeURIComponent(texts.get("address")!)}?q=${crateOf("address")}`
       )
-    })
-    await using({ width: 320, height: 640, touch: true }, async (page) => {
-      await boardPage(page, stage.url).open("attic")
-      await unharmed(page)
-      await picture(page, "board-narrow")
     })
   })
 })

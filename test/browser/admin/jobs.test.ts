@@ -1,4 +1,5 @@
 // The page of jobs in a real browser: who gets it, what it tells, what its buttons do, and that nothing in a payload or an error becomes markup.
+import type { Page } from "playwright-core"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { jobsPage } from "./pages/jobs.ts"
@@ -10,18 +11,15 @@ const markup = "<img src=x onerror=\"document.title='taken'\"><script>document.t
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** A job that has used up its tries, of a name that no worker here knows. */
-const fail = async (name: string, payload: unknown, error: string, group: string | null = null): Promise<void> => {
-  const values = [quoted(name), quoted(JSON.stringify(payload))].join(", ")
-  const [row] = await stage.database.rows(
-    `select jobs.enqueue(${values}${group === null ? "" : `, group_key => ${quoted(group)}`})`
-  )
-  await stage.database.execute(
-    `update jobs._private_jobs set attempts = max_attempts, last_error = ${
-      quoted(error)
-    }, updated_at = now() where id = ${row![0]}`
-  )
-}
+/** SQL that makes a job which has used up its tries, of a name that no worker here knows. Later ones failed later. */
+const failed = (name: string, payload: unknown, error: string, group: string | null = null): string => `
+  with made as (select jobs.enqueue(${quoted(name)}, ${quoted(JSON.stringify(payload))}${
+  group === null ? "" : `, group_key => ${quoted(group)}`
+}) as id) select set_config('test.made', id::text, false) from made;
+  update jobs._private_jobs set attempts = max_attempts, last_error = ${quoted(error)}, updated_at = clock_timestamp()
+    where id = current_setting('test.made')::bigint;`
+
+const fail = (...job: Parameters<typeof failed>): Promise<void> => stage.database.execute(failed(...job))
 
 beforeAll(async () => {
   if (chromiumPath !== null) stage = await startStage()
@@ -29,16 +27,19 @@ beforeAll(async () => {
 afterAll(() => stage?.stop())
 beforeEach(async () => {
   if (chromiumPath === null) return
-  await stage.database.execute(
-    "delete from jobs.group_waiting; delete from jobs._private_jobs where id > 0; delete from jobs.groups"
-  )
-  await fail("test/broken", { order: "17", note: markup }, `SMTP 550: ${markup}\nsecond line`)
-  await fail("test/broken", { order: "18" }, "SMTP 551: mailbox unavailable")
-  await fail("test/ordered", { n: 1 }, "The receiver is away", "customer 7")
-  for (const n of [2, 3]) {
-    await stage.database.execute(`select jobs.enqueue('test/ordered', '{"n":${n}}', group_key => 'customer 7')`)
-  }
+  await stage.database.execute([
+    "delete from jobs.group_waiting; delete from jobs._private_jobs where id > 0; delete from jobs.groups;",
+    failed("test/broken", { order: "17", note: markup }, `SMTP 550: ${markup}\nsecond line`),
+    failed("test/broken", { order: "18" }, "SMTP 551: mailbox unavailable"),
+    failed("test/ordered", { n: 1 }, "The receiver is away", "customer 7"),
+    ...[2, 3].map((n) => `select jobs.enqueue('test/ordered', '{"n":${n}}', group_key => 'customer 7');`)
+  ].join("\n"))
 })
+
+/** For a page whose clock goes ahead when the test says so. It is told so at its beginning, and nobody has it afterwards. */
+const byHand = { fresh: true } as const
+/** What the page reads again by itself, it reads each five seconds. */
+const readAgain = (page: Page): Promise<void> => page.clock.fastForward(5_000)
 
 const using = opener(() => stage, (page, url) => [jobsPage(page, url)])
 
@@ -124,7 +125,8 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
   })
 
   it("goes from job to job by J and K, and notices new ones by itself", async () => {
-    await using({}, async (page, jobs) => {
+    await using(byHand, async (page, jobs) => {
+      await page.clock.install()
       await jobs.open()
       await jobs.row("SMTP 551").waitFor()
       await page.keyboard.press("j")
@@ -134,12 +136,14 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       await page.keyboard.press("k")
       await expect.poll(() => jobs.error.innerText()).toBe(first)
       await fail("test/later", {}, "it came later")
+      await readAgain(page)
       await jobs.row("it came later").waitFor()
     })
   })
 
   it("shows older failures page by page", async () => {
-    for (let n = 0; n < 60; n++) await fail("test/many", { n }, `failure ${n + 100}`)
+    const many = Array.from({ length: 60 }, (_, n) => failed("test/many", { n }, `failure ${n + 100}`))
+    await stage.database.execute(many.join("\n"))
     await using({}, async (_, jobs) => {
       await jobs.open("?name=test/many")
       await jobs.row("failure 159").waitFor()
@@ -152,7 +156,8 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
 
   it("counts the queues with the age of the oldest, and shows next and last runs of schedules", async () => {
     await stage.database.execute("select jobs.enqueue('test/old', run_at => now() - interval '1 second')")
-    await using({}, async (page, jobs) => {
+    await using(byHand, async (page, jobs) => {
+      await page.clock.install()
       await jobs.open("/queues")
       await jobs.row("test/old").getByText("just now").first().waitFor()
       await jobs.row("test/old").getByText("not declared here").waitFor()
@@ -163,7 +168,10 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       await jobs.row("orders/report").getByText("0 7 * * *").waitFor()
       await jobs.row("orders/report").getByText("Europe/Berlin").waitFor()
       await stage.database.execute("update jobs._private_jobs set run_at = now() where id < 0")
-      await jobs.row("orders/report").getByText(/failed|retrying/).waitFor()
+      await expect.poll(async () => {
+        await readAgain(page)
+        return jobs.row("orders/report").getByText(/failed|retrying/).count()
+      }).toBeGreaterThan(0)
       expect(await page.locator("time").count()).toBeGreaterThan(0)
     })
   })
@@ -217,7 +225,8 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
         quoted(`HTTP 500: ${markup}`)
       } where payload->>'order' = '22'`
     )
-    await using({}, async (page, jobs) => {
+    await using(byHand, async (page, jobs) => {
+      await page.clock.install()
       await jobs.open("/queues")
       await jobs.row("test/tried").getByRole("link", { name: "1" }).click()
       await page.waitForURL(/\/-\/jobs\/waiting\?name=test%2Ftried&state=retrying$/)
@@ -247,6 +256,7 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       await stage.database.execute(
         "select jobs.enqueue('test/line', group_key => 'a', run_at => now() + interval '1 day') from generate_series(1, 2)"
       )
+      await readAgain(page)
       await jobs.row("after others of its group").getByRole("button").click()
       await jobs.button("Cancel job").waitFor()
       expect(await jobs.button("Run now").count()).toBe(0)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { defineConfig, defineResource, defineView, f } from "../../../composition/index.ts"
 import { openDatabase } from "../../support/postgres.ts"
 import { chromiumPath } from "../chromium.ts"
+import { goWithin } from "./pages/app.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
 
 const id = () => f.integer().readOnly().dbDefault().filterable().sortable()
@@ -82,7 +83,7 @@ describe.skipIf(chromiumPath === null)("names instead of numbers", () => {
           ["staff/2", "Rask, Bo"]
         ] as const
       ) {
-        await page.goto(`${stage.url}/${path}`)
+        await goWithin(page, `/${path}`)
         await page.getByRole("heading", { name: heading, exact: true }).waitFor()
       }
     }))

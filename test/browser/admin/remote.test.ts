@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../../support/cluster.ts"
 import { deep } from "../../support/depth.ts"
 import { chromiumPath } from "../chromium.ts"
+import { goWithin } from "./pages/app.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
 import { axe, opener, type OpenOptions, type Stage, startStage } from "./stage.ts"
@@ -167,10 +168,10 @@ describe.skipIf(chromiumPath === null)("a remote resource", () => {
     ["a name that nobody sees", { name: "\u200b\u2060" }]
   ])("that answers %s breaks nothing, in the list and in the record", async (_, more) => {
     holds({ ...record, ...more })
-    await open({}, async (page, { box, open: show }) => {
+    await open({}, async (page, { box }) => {
       await listPage(page, stage.url).open("gadgets")
       await unharmed(page)
-      await show("gadgets", "1")
+      await goWithin(page, "/gadgets/1")
       await box("paper").waitFor()
       expect(await page.getByText("nobody expected").count()).toBe(0)
       await unharmed(page)

@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
+import { goWithin } from "./pages/app.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
@@ -79,25 +80,30 @@ describe.skipIf(chromiumPath === null)("right to left", () => {
     })
   })
 
-  it.each<readonly [string, string, string]>([
-    ["failed jobs", "/-/jobs", "Begin"],
-    ["queues", "/-/jobs/queues", "long_"],
-    ["webhooks", "/-/webhooks", "Begin"],
-    ["a record's related rows", "/orders/1", "Begin"],
-    ["a list", `/products?filter=${encodeURIComponent("sku = LONG")}`, "Begin"]
-  ])("keeps the beginning of long Latin texts: %s", async (name, path, text) => {
+  it("keeps the beginning of long Latin texts", async () => {
+    const pages: ReadonlyArray<readonly [path: string, text: string]> = [
+      ["/-/jobs", "Begin"],
+      ["/-/jobs/queues", "long_"],
+      ["/-/webhooks", "Begin"],
+      // A record's related rows, and a list.
+      ["/orders/1", "Begin"],
+      [`/products?filter=${encodeURIComponent("sku = LONG")}`, "Begin"]
+    ]
     await using({ width: 1_000 }, async (page, _sent, quiet) => {
-      await page.goto(`${stage.url}${path}`)
-      await page.getByText(text).first().waitFor()
-      await quiet()
-      const folder = process.env["SCREENSHOTS"]
-      if (folder !== undefined) await page.screenshot({ path: `${folder}/rtl-${name.replaceAll(" ", "-")}.png` })
-      for (const way of await page.locator("[data-flips]").all()) {
-        expect(await way.evaluate((picture) => getComputedStyle(picture).transform)).toBe("matrix(-1, 0, 0, 1, 0, 0)")
+      await page.goto(`${stage.url}/customers`)
+      await page.getByRole("grid").waitFor()
+      for (const [path, text] of pages) {
+        await goWithin(page, path)
+        await page.getByText(text).first().waitFor()
+        await quiet()
+        const folder = process.env["SCREENSHOTS"]
+        if (folder !== undefined) await page.screenshot({ path: `${folder}/rtl-${path.replaceAll(/\W+/g, "-")}.png` })
+        for (const way of await page.locator("[data-flips]").all()) {
+          expect(await way.evaluate((picture) => getComputedStyle(picture).transform)).toBe("matrix(-1, 0, 0, 1, 0, 0)")
+        }
+        const { cut, wrong } = await cutTexts(page)
+        expect([path, cut > 0, wrong]).toEqual([path, true, []])
       }
-      const { cut, wrong } = await cutTexts(page)
-      expect(cut).toBeGreaterThan(0)
-      expect(wrong).toEqual([])
     })
   })
 })

@@ -5,6 +5,7 @@ import { ownPages } from "../../../adapters/http/web-app.ts"
 import { openDatabase } from "../../support/postgres.ts"
 import { smallest, smallestSchema } from "../../support/smallest.ts"
 import { chromiumPath } from "../chromium.ts"
+import { goWithin } from "./pages/app.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
@@ -40,7 +41,7 @@ describe.skipIf(chromiumPath === null)("the smallest project", () => {
       )
       expect(entries).toEqual(["/notes", "/-/users"])
       for (const to of [...entries, "/notes/1", "/notes/new"]) {
-        await page.goto(`${stage.url}${to}`)
+        await goWithin(page, to!)
         await page.getByRole("main").waitFor()
         await quiet()
         expect(await page.getByRole("heading", { name: /Not found|went wrong/ }).count(), String(to)).toBe(0)

@@ -13,6 +13,7 @@ import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { pluginsPage } from "./pages/plugins.ts"
 import { sourcesPage } from "./pages/sources.ts"
+import { timeByHand, timeIsUp } from "./pages/time.ts"
 import { axeAgain, opener, type Stage, startStage } from "./stage.ts"
 import { startStranger, strangeMeta, strangeModel, type Stranger, strangeView } from "./stranger.ts"
 
@@ -119,26 +120,6 @@ const told = async (answers: Parameters<Stranger["answers"]["set"]>[], work: () 
     for (const [path, answer] of before) stranger.answers.set(path, answer)
   }
 }
-
-/** Makes timeouts of a page end when `timeIsUp` is called, and not before. */
-const timeByHand = (): void => {
-  const given: Array<readonly [milliseconds: number, end: AbortController]> = []
-  AbortSignal.timeout = (milliseconds) => {
-    const end = new AbortController()
-    given.push([milliseconds, end])
-    return end.signal
-  }
-  Object.assign(globalThis, {
-    endTimeouts: () =>
-      given.splice(0).map(([milliseconds, end]) => {
-        end.abort(new DOMException("Time is up.", "TimeoutError"))
-        return milliseconds
-      })
-  })
-}
-/** Ends all timeouts of a page that has its time by hand, and gives what they were given. */
-const timeIsUp = (): readonly number[] =>
-  (globalThis as unknown as { readonly endTimeouts: () => readonly number[] }).endTimeouts()
 
 describe.skipIf(chromiumPath === null)("the warehouse in the shop", () => {
   it("is read with the person's own token, and drawn under its label beside the shop's own (51, 53)", async () => {

@@ -239,9 +239,6 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
       }
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: theme })
-      const devtools = await context.newCDPSession(page)
-      await devtools.send("Storage.clearDataForOrigin", { origin: url, storageTypes: "local_storage" })
-      await devtools.detach()
       page.setDefaultTimeout(60_000)
       const wrong: string[] = []
       const sent: string[] = []

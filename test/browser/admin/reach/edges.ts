@@ -55,7 +55,7 @@ export const edges: readonly Scene[] = [
       await keys.choose("Order twenty more")
       const question = page.getByRole("alertdialog")
       await question.waitFor()
-      await seen("question of a plugin")
+      await seen("question of a plugin", "known")
       await keys.press(question.getByRole("button", { name: "Yes" }))
       await expect.poll(stock).toBe(24)
     }
@@ -85,7 +85,7 @@ export const edges: readonly Scene[] = [
       // An answer that no service gives: the page throws while it is drawn.
       await page.route("**/api/jobs", (route) => route.fulfill({ json: { jobs: [null] } }))
       await open("/-/jobs/queues", alert)
-      await seen("page that crashed")
+      await seen("page that crashed", "known")
       await page.unroute("**/api/jobs")
       await keys.press(alert.getByRole("button", { name: "Try again" }))
       await jobs.row("orders/report").waitFor()

@@ -1,6 +1,7 @@
 /**
  * What every page is held to in every look: light, dark, right to left, 320 px wide, and at 400 % zoom of a window of 1280 by 1024 pixels. A page changes its
- * look while it is open, so that also what only a dialog or an error shows is looked at. A quick run asks axe in one look of each state, and these take turns.
+ * look while it is open, so that also what only a dialog or an error shows is looked at. A quick run asks axe in one look of each state, and these take turns; of
+ * a state that is made of parts of others it asks the shape.
  */
 
 import type { Page } from "playwright-core"
@@ -167,17 +168,16 @@ const faultsOf = (): readonly string[] => {
   return found
 }
 
-/** Which looks a state is looked at in. A number: in the look of that turn only, unless the run is deep. */
-export type Turn = number | "every"
+/** Which looks a state is looked at in, unless the run is deep. A number: in the look of that turn only. `known`: other states have all its parts. */
+export type Turn = number | "known"
 
 /** What axe and the geometry of each look are asked. */
 const questionsOf = (
   turn: Turn
 ): ReadonlyArray<readonly [look: Look, rules: "all" | "contrast" | "none", shape: boolean]> => {
   // A theme changes colours and nothing else.
-  if (deep || turn === "every") {
-    return looks.map((look) => look.theme === undefined ? [look, "all", true] : [look, "contrast", false])
-  }
+  if (deep) return looks.map((look) => look.theme === undefined ? [look, "all", true] : [look, "contrast", false])
+  if (turn === "known") return [[narrow, "none", true]]
   const look = looks[turn % looks.length]!
   // What is cut off or scrolls sideways mostly is so in a narrow window alone. Without axe that costs little.
   return [[look, "all", look.theme === undefined], ...look === narrow ? [] : [[narrow, "none", true] as const]]

@@ -39,7 +39,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await keys.press(jobs.button("Delete"))
       const question = page.getByRole("alertdialog")
       await question.waitFor()
-      await seen("question before a job is deleted")
+      await seen("question before a job is deleted", "known")
       await keys.press(question.getByRole("button", { name: "Delete" }))
       await jobs.toast("1 job deleted").waitFor()
       await stage.database.execute(`select jobs.enqueue('test/long', '{"order":"23"}');
@@ -49,7 +49,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await open("/-/jobs/waiting?state=running", jobs.row("test/long"))
       await keys.press(page.getByRole("button", { name: "test/long" }))
       await jobs.detail.getByText("web-1:17").waitFor()
-      await seen("running jobs")
+      await seen("running jobs", "known")
       await stage.database.execute(
         "update jobs.definitions set paused_at = now() where task_id = (select id from jobs._private_tasks where identifier = 'test/ordered')"
       )
@@ -87,7 +87,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await keys.press(hooks.button("Rotate the secret"))
       const question = page.getByRole("alertdialog")
       await question.waitFor()
-      await seen("question before a new secret")
+      await seen("question before a new secret", "known")
       await keys.press(question.getByRole("button", { name: "Rotate the secret" }))
       await hooks.toast("There is a new secret.").waitFor()
 
@@ -114,7 +114,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       const list = listPage(page, stage.url)
       const sources = sourcesPage(page, stage.url)
       await open("/gadgets", list.row(0))
-      await seen("list of a source")
+      await seen("list of a source", "known")
       const meta = stranger.answers.get("/api/meta")!
       stranger.answers.set("/api/meta", {
         status: 500,
@@ -136,7 +136,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await open("/-/users", missing)
       await seen("page for others")
       await open("/orders/4711000", missing)
-      await seen("record that is not there")
+      await seen("record that is not there", "known")
       await open("/nothing/at/all", missing)
       await keys.press(page.getByRole("link", { name: "Go to the start page" }))
       await list.row(0).waitFor()

@@ -55,7 +55,7 @@ export const people: readonly Scene[] = [
 
       await fromMenu(visit, "Your account")
       await account.part("API keys").waitFor()
-      await seen("account")
+      await seen("account", "known")
       const form = page.getByRole("form", { name: "Password" })
       const change = form.getByRole("button", { name: "Change the password" })
       const next = form.getByLabel("New password", { exact: true })
@@ -78,7 +78,7 @@ export const people: readonly Scene[] = [
       const [recovery = ""] = (await account.dialog.getByRole("status", { name: "Recovery codes" }).innerText()).split(
         "\n"
       )
-      await seen("recovery codes")
+      await seen("recovery codes", "known")
       await keys.press(account.dialog.getByRole("button", { name: "Done" }))
       await account.part("Second factor").getByText("on", { exact: true }).waitFor()
 
@@ -94,7 +94,7 @@ export const people: readonly Scene[] = [
       await seen("new API key")
       await keys.press(account.dialog.getByRole("button", { name: "Make the key" }))
       await account.dialog.getByRole("status", { name: "API key" }).waitFor()
-      await seen("API key that is shown once")
+      await seen("API key that is shown once", "known")
       await keys.press(account.dialog.getByRole("button", { name: "Done" }))
       await keys.press(apiKeys.getByRole("button", { name: "Revoke: nightly import" }))
       await keys.press(page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }))
@@ -143,7 +143,7 @@ export const people: readonly Scene[] = [
       await seen("question before a ban")
       await keys.press(question.getByRole("button", { name: "Ban", exact: true }))
       await users.detail.getByText("left", { exact: true }).waitFor()
-      await seen("account that is banned")
+      await seen("account that is banned", "known")
       await keys.press(users.button("Lift the ban"))
       await users.button("Ban").waitFor()
     }
@@ -160,7 +160,7 @@ export const people: readonly Scene[] = [
       await keys.type(email, kim.email)
       await page.keyboard.press("Enter")
       await page.getByRole("heading", { name: "Check your mail" }).waitFor()
-      await seen("link is on its way")
+      await seen("link is on its way", "known")
       await page.goto("about:blank")
       await page.goto(`${stage.url}/-/reset#token=${"a".repeat(43)}`)
       const next = page.getByLabel("New password", { exact: true })
@@ -170,7 +170,7 @@ export const people: readonly Scene[] = [
       await keys.type(next, "long enough by now")
       await page.keyboard.press("Enter")
       await page.getByRole("alert").getByText("expired").waitFor()
-      await seen("link that has expired")
+      await seen("link that has expired", "known")
     }
   },
   {

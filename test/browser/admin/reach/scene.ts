@@ -14,8 +14,8 @@ export interface Visit {
   readonly sent: readonly string[]
   /** Loads a page of the app, and goes past its sidebar once something is there. */
   readonly open: (path: string, there: Locator) => Promise<void>
-  /** Fails for what is wrong with the page as it is. A quick run takes one look after the other, unless this state asks for every look. */
-  readonly seen: (state: string, looks?: "every") => Promise<void>
+  /** Fails for what is wrong with the page as it is. A quick run takes one look after the other, and of a state whose parts other states have, `known`, the shape only. */
+  readonly seen: (state: string, known?: "known") => Promise<void>
 }
 
 export interface Scene {
@@ -44,9 +44,9 @@ export const visitOf = (
       await there.waitFor()
       await keys.skip()
     },
-    seen: async (state, looks) => {
+    seen: async (state, known) => {
       await quiet()
-      await seen(page, state, looks ?? turn++)
+      await seen(page, state, known ?? turn++)
     }
   }
 }
