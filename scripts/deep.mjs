@@ -17,8 +17,8 @@ const endsAt = Date.now() + 3_600_000
 
 const allFiles = []
 
-const tests = (args, more = {}) => {
-  const { failed, files, passed } = runTests(args, { ...env, ...more })
+const tests = async (args, more = {}) => {
+  const { failed, files, passed } = await runTests(args, { ...env, ...more })
   allFiles.push(...files)
   return { passed, failed }
 }
@@ -66,7 +66,7 @@ const onServer = async (home) => {
     )
     const socket = join(folder, ".s.PGSQL.5432")
     while (!existsSync(socket) && server.exitCode === null) await new Promise((done) => setTimeout(done, 50))
-    return tests(
+    return await tests(
       ["test/contracts", "test/postgres", "test/queue", "test/auth", "test/http/reads", "test/http/writes"],
       {
         TEST_POSTGRES_URL: `postgres://postgres@/postgres?host=${folder}&port=5432`
@@ -129,7 +129,9 @@ if (unknown.length > 0) {
 }
 
 process.stdout.write(`Seed ${seed}. TEST_SEED=${seed} repeats this run.\n`)
-const sum = checkTypes() ? { passed: 0, failed: 0 } : { passed: 0, failed: 1 }
+const types = await checkTypes()
+process.stdout.write(`\n== Types\n${types.printed}`)
+const sum = { passed: 0, failed: types.right ? 0 : 1 }
 const lines = []
 for (const [name, { run, what }] of Object.entries(parts)) {
   if (names.length > 0 && !names.includes(name)) continue

@@ -181,7 +181,7 @@ describe("a server that is killed", () => {
       }
     }
 
-    for (let round = 0; uploads < (deep ? 500 : 40); round++) {
+    for (let round = 0; uploads < (deep ? 500 : 15); round++) {
       const { child, url } = await start()
       await check(url)
       await resume(url)

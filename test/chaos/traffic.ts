@@ -5,6 +5,7 @@
 
 import { expect } from "vitest"
 import type { TestCluster } from "../support/cluster.ts"
+import { deep } from "../support/depth.ts"
 import { startLoad } from "../support/load.ts"
 import type { Outcome, Received, Sent } from "../support/load.ts"
 import { ask, clientOf, lives, untilTrueOf } from "./fixture.ts"
@@ -49,6 +50,8 @@ export const startTraffic = (port: number, cluster: TestCluster, bearer: string,
   const load = startLoad(port, {
     connections,
     keep: false,
+    // In a quick run a write is always under way, and the processors are left to others.
+    pauseMs: deep ? 0 : 20,
     next: (client, count) => {
       const name = `${run} ${client} ${count}`
       if (count % 4 === 1) {

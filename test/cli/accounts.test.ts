@@ -4,13 +4,12 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { notesProject, table } from "./notes.ts"
 import { ask, type Running } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 let database: TestDatabase
 const configured = (settings = "") => notesProject({ DATABASE_URL: database.url }, settings)
 beforeAll(async () => {
   database = await openDatabase(table)
   await using project = configured()
-  expect(JSON.parse((await project.service("migration", "--apply", "--json")).stdout)).toEqual({
+  expect(JSON.parse((await project.quick("migration", "--apply", "--json")).stdout)).toEqual({
     applied: ["service 2", "auth 6"],
     changed: []
   })
@@ -116,7 +115,7 @@ describe("accounts", () => {
       code: 1,
       stderr: "Give one of --generate-password and --password-stdin.\n"
     })
-    const { stdout } = await project.service("users", "password", "Pat@example.com", "--generate-password")
+    const { stdout } = await project.quick("users", "password", "Pat@example.com", "--generate-password")
     const [, second = ""] = /^Set a new password for pat@example\.com [^\n]*\nPassword: ([\w-]{24})\n$/.exec(stdout) ??
       []
     await becomes(401, notesOf(running, token))
@@ -161,7 +160,7 @@ describe("API keys", () => {
     const key = printed(await create("--role", "user", "--expires", "45m", "--json"))
     expect(key).toMatchObject({ email: "kim@example.com", role: "user", name: "nightly import", revokedAt: null })
     expect(Date.parse(String(key["expiresAt"])) - Date.parse(String(key["createdAt"]))).toBeLessThan(46 * 60_000)
-    const shown = await project.service(
+    const shown = await project.quick(
       "keys",
       "create",
       "kim@example.com",
@@ -214,13 +213,13 @@ describe("passkeys", () => {
   it("get their table when they are turned on, and are taken away", async () => {
     await using plain = configured()
     await using project = configured("auth: { passkeys: true }")
-    expect((await project.service("migration", "--apply")).stdout).toBe("Applied passkey 2\n")
-    await project.service("users", "create", "pat@example.com", "--generate-password", "--role", "user")
+    expect((await project.quick("migration", "--apply")).stdout).toBe("Applied passkey 2\n")
+    await project.quick("users", "create", "pat@example.com", "--generate-password", "--role", "user")
     await database.execute(
       `insert into auth."passkey" ("id", "publicKey", "userId", "credentialID", "counter", "deviceType", "backedUp")`
         + ` select 'k', 'p', "id", 'c', 0, 'multiDevice', true from auth."user" where email = 'pat@example.com'`
     )
-    const remove = (of: typeof project) => of.service("users", "remove-passkeys", "pat@example.com")
+    const remove = (of: typeof project) => of.quick("users", "remove-passkeys", "pat@example.com")
     expect(await remove(plain)).toMatchObject({ code: 1, stderr: "Passkeys are not configured.\n" })
     expect((await remove(project)).stdout).toContain("Took the passkeys of pat@example.com away")
     expect(await database.rows(`select count(*) from auth."passkey"`)).toEqual([["0"]])
@@ -233,14 +232,14 @@ describe("second factors", () => {
     await using project = configured("auth: { twoFactor: true }")
     const [refused, unserved] = await Promise.all([
       project.quick("users", "list"),
-      project.service("serve", "--port", "0")
+      project.quick("serve", "--port", "0")
     ])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("service migration --apply") })
     expect(unserved).toMatchObject({ code: 1, stderr: expect.stringContaining("(second_factor)") })
     expect(JSON.parse((await project.quick("migration", "--json")).stdout)).toEqual({
       written: ["db/migrations/001_service.sql", "db/migrations/002_auth.sql", "db/migrations/003_second_factor.sql"]
     })
-    expect((await project.service("migration", "--apply")).stdout).toBe("Applied second_factor 2\n")
+    expect((await project.quick("migration", "--apply")).stdout).toBe("Applied second_factor 2\n")
     await database.execute(project.read("db/migrations/003_second_factor.sql"))
     const [again, off] = await Promise.all([
       project.quick("migration", "--apply"),

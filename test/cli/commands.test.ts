@@ -9,7 +9,6 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { config, notes, notesProject, table } from "./notes.ts"
 import { ask, makeProject } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 /** A page behind a public tunnel signs in. */
 const fromTunnel = (port: number) =>
   ask(port, "/api/auth/sign-in/email", {}, {
@@ -61,7 +60,7 @@ describe("init", () => {
   it("makes a project that migrates, serves, and gives way to an introspected one", async () => {
     await using opened = new AsyncDisposableStack()
     const project = opened.use(makeProject())
-    const made = await project.service("init", ".")
+    const made = await project.quick("init", ".")
     expect(made.code).toBe(0)
     expect(project.read(".env")).toMatch(/^AUTH_SECRET=[A-Za-z0-9+/]{43}=$/m)
     const again = await project.quick("init", ".")
@@ -69,7 +68,7 @@ describe("init", () => {
     expect(again.stderr).toContain("Nothing was written")
     expect((await project.quick("init", "Ann's shop")).stdout).toContain("  cd 'Ann'\\''s shop'\n")
 
-    const early = await project.service("serve", "--port", "0")
+    const early = await project.quick("serve", "--port", "0")
     expect(early.code).toBe(1)
     expect(early.stderr).toContain("There is no table notes")
     expect(early.stderr).toContain(
@@ -77,20 +76,20 @@ describe("init", () => {
     )
     // From here on the commands share a server that stays, and need not start and stop one each.
     opened.defer((await openEmbedded(join(project.folder, "data/postgres"))).release)
-    const none = await project.service("introspect")
+    const none = await project.quick("introspect")
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("DATABASE_URL is not set")])
-    expect((await project.service("migration", "--apply")).stdout).toContain("Applied 001_notes.sql")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied 001_notes.sql")
     const created = JSON.parse(
-      (await project.service("users", "create", "Ann@Example.com", "--generate-password", "--json")).stdout
+      (await project.quick("users", "create", "Ann@Example.com", "--generate-password", "--json")).stdout
     )
     expect(created).toMatchObject({ email: "ann@example.com", role: "admin" })
 
-    const introspected = await project.service("introspect")
+    const introspected = await project.quick("introspect")
     expect(introspected.stdout).toContain("1 resources from public")
     expect(introspected.stdout).toContain("admin.config.ts was the unchanged example of init.")
     expect(project.read("admin.config.ts")).toContain("./admin.resources.ts")
     const running = await project.start("serve")
-    const token = (await project.service("token", "ann@example.com", "--ttl", "60")).stdout.trim()
+    const token = (await project.quick("token", "ann@example.com", "--ttl", "60")).stdout.trim()
     const written = await ask(running.port, "/api/v1/notes", {}, {
       method: "POST",
       token,
@@ -124,7 +123,7 @@ describe("on a database", () => {
     await database.execute(project.read("db/migrations/002_auth.sql"))
     project.write("db/migrations/010_colour.sql", "alter table notes add column colour text;\n")
     project.write("db/migrations/011_index.sql", "-- no transaction\ncreate index concurrently on notes (colour);\n")
-    expect(JSON.parse((await project.service("migration", "--apply", "--json")).stdout)).toEqual({
+    expect(JSON.parse((await project.quick("migration", "--apply", "--json")).stdout)).toEqual({
       applied: ["010_colour.sql", "011_index.sql"],
       changed: []
     })
@@ -139,7 +138,7 @@ describe("on a database", () => {
 
   it("bundles, and serves the bundle with and without the command", async () => {
     await using project = configured()
-    expect((await project.service("build")).stdout).toContain("Wrote dist/server.mjs")
+    expect((await project.quick("build")).stdout).toContain("Wrote dist/server.mjs")
     const bundle = project.read("dist/server.mjs")
     expect(bundle).toContain("defineResource(\"notes\"")
     expect(bundle).toContain("from \"resource-admin\"")
@@ -231,23 +230,34 @@ describe("on a database", () => {
     expect((await ask(running.port, "/readyz")).status).toBe(200)
     project.write("notes.ts", notes.replace("body:", "title:"))
     await running.shows("has no column \"title\"")
-    project.write("notes.ts", notes)
-    await running.shows("closing")
+    /** Changes something, and waits until it says a text once more. */
+    const says = async (text: string, change: () => void): Promise<void> => {
+      const times = () => running.output().split(text).length
+      const before = times()
+      change()
+      await vi.waitFor(() => expect(times()).toBeGreaterThan(before), { timeout: 60_000 })
+    }
     // Log lines come another way, so they may stand anywhere in between. Who sees the file half-written starts once more.
-    await vi.waitFor(() => expect(running.output().split("ready at").length).toBeGreaterThan(2), { timeout: 60_000 })
-    expect(await running.end("SIGINT")).toBe(0)
+    await says("ready at", () => project.write("notes.ts", notes))
+    await running.shows("closing")
 
     // Switching branches takes folders away and brings them back.
-    project.write("admin.config.ts", config().replace("./notes.ts", "./tables/notes.ts"))
     project.write("tables/notes.ts", notes)
-    const moving = await project.start("dev")
-    await moving.shows("ready at")
-    rmSync(join(project.folder, "tables"), { recursive: true })
-    await moving.shows("The server goes on with what it had.")
-    expect((await ask(moving.port, "/readyz")).status).toBe(200)
-    project.write("tables/notes.ts", notes)
-    await vi.waitFor(() => expect(moving.output().split("ready at").length).toBeGreaterThan(2), { timeout: 60_000 })
-    expect(await moving.end("SIGINT")).toBe(0)
+    await says(
+      "ready at",
+      () => project.write("admin.config.ts", config().replace("./notes.ts", "./tables/notes.ts"))
+    )
+    await says(
+      "The server goes on with what it had.",
+      () => rmSync(join(project.folder, "tables"), { recursive: true })
+    )
+    // Each start has a port of its own here, and one that an earlier change began may still be under way.
+    await vi.waitFor(async () => {
+      const [, port] = [...running.output().matchAll(/ready at http:\/\/127\.0\.0\.1:(\d+)/g)].at(-1) ?? []
+      expect((await ask(Number(port), "/readyz")).status).toBe(200)
+    }, { timeout: 60_000, interval: 50 })
+    await says("ready at", () => project.write("tables/notes.ts", notes))
+    expect(await running.end("SIGINT")).toBe(0)
     project.write("admin.config.ts", config())
 
     // A page at 127.0.0.1 could not sign in.

@@ -4,7 +4,6 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 const config = `import { defineConfig, defineResource, defineRoles, f } from "resource-admin"
 const orders = defineResource("orders", {
   primaryKey: "id", tenant: "tenant_id", owner: "owner_id", softDelete: "deleted_at", version: "updated_at",
@@ -146,7 +145,7 @@ describe("doctor", () => {
     const second = await examine()
     const own = second.findings.filter(({ check }) => check === "rights")
     expect(own.map(({ message }) => /(service|auth)\./.exec(message)?.[1])).toEqual(["service", "auth"])
-    const refused = await project.service("serve", "--port", "0")
+    const refused = await project.quick("serve", "--port", "0")
     expect(refused.stderr).toContain("may not use the tables of the service")
     for (const statement of second.findings.flatMap(({ sql }) => sql)) await database.execute(statement)
 
@@ -161,7 +160,7 @@ describe("doctor", () => {
   })
 
   it("speaks to people too", async () => {
-    const { stdout } = await project.service("doctor")
+    const { stdout } = await project.quick("doctor")
     expect(stdout).toContain("warning orders.number: The column holds 20 characters")
     expect(stdout).toMatch(/0 errors, 3 warnings, [0-9]+ notes/)
   })

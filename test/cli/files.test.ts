@@ -11,7 +11,6 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 const config = `import { defineConfig, defineResource, f } from "resource-admin"
 export default defineConfig({ resources: [
   defineResource("docs", { primaryKey: "id", fields: { id: f.integer().readOnly().dbDefault(), file: f.file().optional().externalUrls(), more: f.files() } }),
@@ -236,7 +235,7 @@ export default defineConfig({ resources: [defineResource("pictures", { primaryKe
 } })], jobs: [defineJob({ name: "other", run: () => {} })] })
 `
     )
-    const applied = await working.service("migration", "--apply")
+    const applied = await working.quick("migration", "--apply")
     expect(applied.code, applied.stderr).toBe(0)
     const enqueued = await working.quick("files", "derive", "--background", "--json")
     expect([enqueued.code, JSON.parse(enqueued.stdout)], enqueued.stderr).toEqual([0, {

@@ -7,7 +7,6 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { musicSchema } from "./music.ts"
 import { ask, makeProject, type Project, type Running } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 const secret = "0123456789abcdef0123456789abcdef"
 
 /** A well-known sample database, where somebody put it beside the project; it makes its own database first, which is left out. */
@@ -40,7 +39,7 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
     })
 
     it("writes a project that nobody has to touch", async () => {
-      const first = await project.service("introspect")
+      const first = await project.quick("introspect")
       expect(first.stderr).toBe("")
       expect(first.code).toBe(0)
       expect(first.stdout).toContain("Next:\n  write DATABASE_URL into .env\n  npm install\n")
@@ -62,10 +61,10 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
     })
 
     it("refuses to serve before the tables of accounts are there, and says how to make them", async () => {
-      const refused = await project.service("serve", "--port", "0")
+      const refused = await project.quick("serve", "--port", "0")
       expect(refused.code).toBe(1)
       expect(refused.stderr).toContain("service migration --apply")
-      expect((await project.service("migration", "--apply")).stdout).toContain("Applied auth")
+      expect((await project.quick("migration", "--apply")).stdout).toContain("Applied auth")
       expect((await project.quick("migration", "--apply")).stdout).toContain("Nothing to apply")
     })
 
@@ -113,7 +112,7 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
       const mine = project.read("admin.config.ts")
       expect((await project.quick("introspect")).stdout).toContain("is up to date")
       expect(project.read("admin.config.ts")).toBe(mine)
-      const document = JSON.parse((await project.service("openapi")).stdout) as { paths: Record<string, object> }
+      const document = JSON.parse((await project.quick("openapi")).stdout) as { paths: Record<string, object> }
       expect(Object.keys(document.paths["/api/v1/track/{key}"] ?? {})).not.toContain("delete")
       expect(JSON.stringify(document)).toContain("milliseconds")
       expect(JSON.stringify(document)).not.toContain("\"bytes\":")

@@ -6,7 +6,6 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { config, notesProject, table } from "./notes.ts"
 import type { Project } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 const pause = "await new Promise((resolve) => setTimeout(resolve, 300))"
 const untilTold = `while ((await db.query("select 1 from notes where body = 'go'")).length === 0) ${pause}`
 const jobs = `import { defineJob, FatalJobError } from "resource-admin"
@@ -56,7 +55,7 @@ describe("jobs on the command line", () => {
       expect.stringContaining("The schema jobs is missing or out of date")
     ])
     expect(early.stderr).toContain("service migration --apply")
-    const worker = await project.service("worker")
+    const worker = await project.quick("worker")
     expect([worker.code, worker.stderr]).toEqual([1, expect.stringMatching(/jobs[^]*missing or out of date/)])
     expect((await project.quick("migration")).stdout).toMatch(/Wrote db\/migrations\/\d{3}_jobs\.sql/)
     expect((await project.quick("migration")).stdout).toContain("Nothing to write")
@@ -157,7 +156,7 @@ describe("jobs on the command line", () => {
 
   it("do not start once `ordered` has changed, until their queue is deleted", async () => {
     project.write("jobs.ts", jobs.replace("ordered: true, ", ""))
-    const refused = await project.service("worker")
+    const refused = await project.quick("worker")
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("select jobs.delete_queue('slow')")])
     await database.execute("select jobs.delete_queue('slow')")
     const running = await project.start("worker", "--port", "0")
@@ -248,13 +247,13 @@ describe("jobs on the command line", () => {
       SERVICE_SMTP_URL: "http://user:geheim@host",
       SERVICE_MAIL_FROM: "nobody"
     })
-    const refused = await other.service("serve")
+    const refused = await other.quick("serve")
     expect(refused.stderr).toContain("SERVICE_JOBS is \"no\".")
     expect(refused.stderr).toContain("SERVICE_JOBS_DRAIN_TOKEN is not a text of at least 16 characters")
     expect(refused.stderr).toContain("SERVICE_SMTP_URL is not the URL of a mail server.")
     expect(refused.stderr).toContain("SERVICE_MAIL_FROM is not one address.")
     expect(refused.stderr).not.toContain("geheim")
-    const idle = await other.service("worker")
+    const idle = await other.quick("worker")
     expect(idle.code).toBe(1)
     await other.dispose()
   })

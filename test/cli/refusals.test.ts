@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest"
 import { config, notes, notesProject } from "./notes.ts"
 import { makeProject } from "./support.ts"
 
-// Every command is a process of its own; a busy machine takes its time.
 // They share nothing, and one of them waits for ten seconds.
 describe.concurrent("what is wrong is said plainly", () => {
   it("exits with 2 for a wrong use, with 1 for everything else", async () => {
@@ -53,7 +52,7 @@ describe.concurrent("what is wrong is said plainly", () => {
     })
     project.write("admin.config.ts", config())
     project.write("notes.ts", notes.replace(".dbDefault()", "").replace("filterable()", "filterable().alias(\"body\")"))
-    const { code, stderr } = await project.service("serve")
+    const { code, stderr } = await project.quick("serve")
     expect(code).toBe(1)
     for (
       const part of [

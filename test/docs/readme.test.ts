@@ -23,7 +23,10 @@ describe("the README's commands", () => {
 
   beforeAll(async () => {
     checkout = copyCheckout()
-    example = await startExample(checkout, await freePort(), [], { SERVICE_JOBS_DRAIN_TOKEN: drainToken })
+    // Below a thousand orders few pictures are drawn.
+    example = await startExample(checkout, await freePort(), ["--scale", "999"], {
+      SERVICE_JOBS_DRAIN_TOKEN: drainToken
+    })
   })
 
   const inExample = (command: string) =>

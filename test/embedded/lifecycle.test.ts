@@ -199,7 +199,7 @@ describe("an embedded database", () => {
   })
 
   it("that a test runs without durability is refused to everybody else", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const unsafe = await open(base, { ...quick, durable: false })
     expect(await sql(unsafe.url, "show fsync")).toEqual([{ fsync: "off" }])
     const refusal = openEmbedded(base, { linger: 300 })

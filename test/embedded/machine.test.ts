@@ -21,6 +21,7 @@ import {
   isRoot,
   isRunning,
   librariesOf,
+  madeBase,
   open,
   quick,
   running,
@@ -88,8 +89,7 @@ describe("a folder that cannot be used is refused with a sentence", () => {
   }
 
   it("made by another major version", async () => {
-    const base = dataBase()
-    await (await open(base)).release()
+    const base = await madeBase()
     writeFileSync(join(base, "data", "PG_VERSION"), "17\n")
     expect((await refusal(base)).message).toContain("made by PostgreSQL 17, but this version ships PostgreSQL 18")
     expect(readFileSync(join(base, "data", "PG_VERSION"), "utf8")).toBe("17\n")
@@ -105,8 +105,7 @@ describe("a folder that cannot be used is refused with a sentence", () => {
   })
 
   it("whose server does not start, with what the server said", async () => {
-    const base = dataBase()
-    await (await open(base)).release()
+    const base = await madeBase()
     writeFileSync(join(base, "data", "postgresql.conf"), "no_such_setting = 1\n")
     const { message } = await refusal(base)
     expect(message).toContain("did not start")

@@ -77,9 +77,10 @@ export const run = (
   })
 
 /** Runs the lines in `sh`, in a folder that is none of the project's, and gives what each but the first printed. */
-export const paste = async (lines: readonly string[]): Promise<readonly string[]> => {
+export const paste = async (lines: readonly string[], env = plainEnvironment()): Promise<readonly string[]> => {
   const mark = "---8<---"
-  const { code, stderr, stdout } = await run("sh", ["-c", lines.join(`\necho; echo '${mark}'\n`)], { cwd: tmpdir() })
+  const script = lines.join(`\necho; echo '${mark}'\n`)
+  const { code, stderr, stdout } = await run("sh", ["-c", script], { cwd: tmpdir(), env })
   if (code !== 0) throw new Error(`sh ended with ${code}: ${stderr}`)
   return stdout.split(mark).slice(1).map((text) => text.trim())
 }
@@ -110,12 +111,12 @@ const passwordsIn = (printed: string): ReadonlyMap<string, string> =>
       .map(([, role = "", password = ""]) => [role, password])
   )
 
-/** Starts the example and kills it, without a chance to say or do anything more, once it shows a password. Gives all it showed. */
+/** Starts the example and kills it, without a chance to say or do anything more, once it shows a password. Gives what it printed, and the passwords in that. */
 export const startAndKill = (
   { folder }: Checkout,
   args: readonly string[],
   env: NodeJS.ProcessEnv
-): Promise<ReadonlyMap<string, string>> =>
+): Promise<Pick<Example, "printed" | "passwords">> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...start, ...args], {
       cwd: folder,
@@ -124,7 +125,7 @@ export const startAndKill = (
     })
     let printed = ""
     child.once("error", reject)
-    child.once("close", () => resolve(passwordsIn(printed)))
+    child.once("close", () => resolve({ printed, passwords: passwordsIn(printed) }))
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       printed += text
       if (passwordsIn(printed).size > 0) child.kill("SIGKILL")

@@ -1,4 +1,5 @@
-// The Storage port on a real S3 server: its contract, and what only a server shows: wrong keys, conditions, long lists, a bucket that is away.
+// The Storage port on a real S3 server: its contract, and what only a server shows: wrong keys, conditions, long lists, a bucket that is away. Then the
+// whole service on it.
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -23,6 +24,7 @@ import { examplesOf } from "../docs/blocks.ts"
 import { bucketServerNeeded, hasBucketServer, sendSigned, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
 import { gather, pattern, pieces } from "../support/bytes.ts"
+import { serviceOnBucket } from "./bucket-service.ts"
 
 if (process.env["CI"] !== undefined && !hasBucketServer) throw new Error(bucketServerNeeded)
 
@@ -251,6 +253,8 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
         value: { size: 4 }
       })
     }))
+
+  serviceOnBucket(() => server)
 })
 
 describe("a store that takes connections and says nothing", () => {

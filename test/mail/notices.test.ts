@@ -99,7 +99,8 @@ const disabled = (id: string): Promise<void> =>
   vi.waitFor(async () => {
     await database.execute("insert into notes default values")
     expect(await one(`select enabled::text from webhooks.subscriptions where id = ${id}`)).toBe("false")
-  }, patient)
+    // Each record is a delivery, which may be tried again.
+  }, { ...patient, interval: 250 })
 /** Everything that was captured has been dispatched, and no job waits or runs that has not failed for good. */
 const quiet = (): Promise<void> =>
   vi.waitFor(async () => {

@@ -122,7 +122,7 @@ layer(connectionLayer(tableTypes), live)((it) => {
     "pages are parts of one sorted list",
     { scene },
     {
-      cases: 600,
+      cases: 300,
       timeout: 900_000,
       show,
       reaches: (runs) => {
