@@ -3,7 +3,7 @@
  * values in the same order, and a system only ever writes to rows that the other cases do not count.
  */
 
-import { callers } from "./data.ts"
+import { callers, categories } from "./data.ts"
 import type { Keys } from "./keys.ts"
 import { type Answer, headerOf, once, type Request } from "./load.ts"
 
@@ -17,6 +17,8 @@ export interface World {
   readonly ids: readonly string[]
   /** Position before the 2,000th page (fewer where there are fewer orders) of the filtered list. */
   readonly deep: { readonly page: number; readonly createdAt: string; readonly id: string }
+  /** Position before the page of the same number of lines by the names of their products. */
+  readonly line: { readonly name: string; readonly id: string }
 }
 
 /** How one kind of system is asked. */
@@ -24,8 +26,8 @@ export interface Dialect {
   readonly name: string
   /** Makes the requests of a case; null where the system has no such thing. `cheap`: one of those that {@link cheaper} describes. */
   readonly request: (kind: Case, state: State, slot: number, cheap?: boolean) => Request | null
-  /** Goes to where the deep page begins. */
-  readonly walk: (state: State) => Promise<void>
+  /** Goes to where the deep pages among these cases begin. */
+  readonly walk: (state: State, kinds: readonly Case[]) => Promise<void>
   /** Where a record is. */
   readonly record: (id: string) => string
 }
@@ -42,6 +44,11 @@ export const cases = {
   search: "search for a word, newest first",
   seek: "50 rows at row 900,000 of 1,000,000",
   expand: "50 users, each with the newest 10 orders",
+  related: "50 lines of products of a category",
+  sorted: "50 lines in the order of their products' names",
+  sortedDeep: "the same lines, page 2,000",
+  exists: "50 orders with a line of a product, newest first",
+  relatedGroups: "20,000 lines in groups by the category of their product, with sums",
   patch: "PATCH with If-Match",
   create: "create",
   batch: "batch of 100 creates"
@@ -60,6 +67,7 @@ export const cheaper: { readonly [kind in Case]?: string } = {
   groups: "over a week",
   search: "for four digits of a gate",
   seek: "to one of the first 100 rows",
+  relatedGroups: "of 100 lines",
   batch: "of ten creates"
 }
 
@@ -77,6 +85,8 @@ export class State {
   readonly world: World
   readonly port: number
   token = ""
+  /** Where the deep page of lines begins. */
+  lineToken = ""
   readonly etags = new Map<string, string>()
   #seed = 20_260_101
   readonly #turns: number[] = []
@@ -110,6 +120,22 @@ export class State {
   /** One of the ten tenants. */
   tenant(): number {
     return 1 + this.below(10)
+  }
+
+  /** A product that is not deleted, and a category. */
+  product(): number {
+    return 50 * this.below(this.world.orders / 5_000) + 1 + this.below(49)
+  }
+
+  category(): string {
+    return `category ${this.below(categories)}`
+  }
+
+  /** Ids of lines, from one to before another. */
+  lines(cheap: boolean): { readonly from: number; readonly to: number } {
+    const many = cheap ? 100 : this.world.orders / 50
+    const from = 1 + this.below(this.world.orders - many)
+    return { from, to: from + many }
   }
 
   row(cheap: boolean): number {
@@ -179,6 +205,21 @@ export const serviceDialect: Dialect = (() => {
     headers: bearer(state, caller)
   })
   const get = (state: State, path: string): Request => ({ method: "GET", path: base + path, headers: bearer(state) })
+  const lines = (state: State, more: { readonly [name: string]: string | number }): Request =>
+    get(state, `/lines?${query({ page_size: 50, ...more })}`)
+  const sorted = { order_by: "product.name, id" }
+  /** As a client gets there: by tokens, in pages as big as they may be. */
+  const walked = async (state: State, ask: (more: { readonly [name: string]: string | number }) => Request) => {
+    let token = ""
+    for (let left = (state.world.deep.page - 1) * 50; left > 0;) {
+      const size = left >= 500 ? 500 : 50
+      const more = token === "" ? {} : { page_token: token }
+      const answer = await once(state.port, ask({ ...more, page_size: size, fields: "id" }))
+      token = (JSON.parse(answer.body.toString()) as { readonly next_page_token: string }).next_page_token
+      left -= size
+    }
+    return token
+  }
   const send = (state: State, method: "POST" | "PATCH", path: string, body: unknown, headers = {}): Request => ({
     method,
     path: base + path,
@@ -245,6 +286,28 @@ export const serviceDialect: Dialect = (() => {
           const expand = `orders(filter: "${own}", order_by: "${order}", page_size: 10)`
           return get(state, `/users?${query({ filter: own, page_size: 50, expand })}`)
         }
+        case "related":
+          return lines(state, { filter: `product.category = "${state.category()}"`, order_by: "id" })
+        case "sorted":
+          return lines(state, sorted)
+        case "sortedDeep":
+          return lines(state, { ...sorted, page_token: state.lineToken })
+        case "exists":
+          return list(state, { filter: `lines.product_id = ${state.product()}` })
+        case "relatedGroups": {
+          const { from, to } = state.lines(cheap)
+          return get(
+            state,
+            `/lines:aggregate?${
+              query({
+                group_by: "product.category",
+                measures: "count,sum(quantity)",
+                order_by: "sum(quantity) desc",
+                filter: `id >= ${from} AND id < ${to}`
+              })
+            }`
+          )
+        }
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
@@ -258,14 +321,10 @@ export const serviceDialect: Dialect = (() => {
       }
     },
     record: (id) => `${base}/orders/${id}`,
-    walk: async (state) => {
-      // As a client gets there: by tokens, in pages as big as they may be.
-      for (let left = (state.world.deep.page - 1) * 50; left > 0;) {
-        const size = left >= 500 ? 500 : 50
-        const more = state.token === "" ? {} : { page_token: state.token }
-        const answer = await once(state.port, list(state, { ...more, page_size: size, fields: "id" }))
-        state.token = (JSON.parse(answer.body.toString()) as { readonly next_page_token: string }).next_page_token
-        left -= size
+    walk: async (state, kinds) => {
+      if (kinds.includes("deep")) state.token = await walked(state, (more) => list(state, more))
+      if (kinds.includes("sortedDeep")) {
+        state.lineToken = await walked(state, (more) => lines(state, { ...sorted, ...more }))
       }
     }
   }
@@ -317,6 +376,16 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
           return get(state, `/orders/seek?${query({ position: state.row(cheap) })}`)
         case "expand":
           return get(state, `/users?${query({ tenant: state.tenant() })}`)
+        case "related":
+          return get(state, `/lines?${query({ category: state.category() })}`)
+        case "sorted":
+          return get(state, "/lines/sorted")
+        case "sortedDeep":
+          return get(state, `/lines/sorted?${query(state.world.line)}`)
+        case "exists":
+          return get(state, `/orders/exists?${query({ product: state.product() })}`)
+        case "relatedGroups":
+          return get(state, `/lines/groups?${query(state.lines(cheap))}`)
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })

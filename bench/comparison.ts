@@ -1,7 +1,7 @@
 /** The service against hand-written references: every case, in turns. */
 
 import { resolve } from "node:path"
-import { cases } from "./cases.ts"
+import { type Case, cases } from "./cases.ts"
 import { prepareData } from "./data.ts"
 import { type Sample, sampleKey } from "./figures.ts"
 import type { Findings } from "./figures.ts"
@@ -17,8 +17,9 @@ const idsOf = (body: Buffer): string =>
   (JSON.parse(body.toString()) as { readonly items: ReadonlyArray<{ readonly id: string }> }).items.map(({ id }) => id)
     .join()
 
-const compare = async (running: readonly Running[]): Promise<void> => {
-  for (const kind of ["list", "deep", "own", "seek"] as const) {
+const compare = async (running: readonly Running[], kinds: readonly Case[]): Promise<void> => {
+  const lists = ["list", "deep", "own", "seek", "related", "sorted", "sortedDeep", "exists"] as const
+  for (const kind of lists.filter((each) => kinds.includes(each))) {
     const answers: string[] = []
     for (const { dialect, state } of running) {
       const request = dialect.request(kind, state, 0)
@@ -52,8 +53,8 @@ export const comparison = async (options: Options, done: (findings: Findings, te
       const idle = memoryOf(one)
       if (idle !== null) memories.set(one.name, { idle, loaded: idle })
     }
-    for (const { dialect, state } of running) await dialect.walk(state)
-    await compare(running)
+    for (const { dialect, state } of running) await dialect.walk(state, kinds)
+    await compare(running, kinds)
 
     const remember = (name: string, { memory }: Sample): void => {
       const known = memories.get(name)

@@ -1,5 +1,5 @@
 /**
- * The data of the measurements: one table of orders as a business has it, the same rows on every machine. Each system measured gets a copy
+ * The data of the measurements: orders as a business has them, with their lines and products, the same rows on every machine. Each system measured gets a copy
  * of its own, made by PostgreSQL from one template, so that no system's writes meet another's.
  */
 
@@ -22,11 +22,17 @@ export const callers = {
 export const sizes = { big: 1_000_000, small: 10_000 } as const
 export type Size = keyof typeof sizes
 
+/** Categories of products. */
+export const categories = 20
+
+/** The name of the database that the copies of a size are made from. It changes with the data. */
+export const templateOf = (size: Size): string => `bench_${size}_lines`
+
 const owner = (n: string) => `('00000000-0000-4000-8000-' || lpad((${n})::text, 12, '0'))::uuid`
 
 /**
- * Every choice is a digit of `h`, Knuth's multiplicative hash of the row's number. Three kinds of paths to rows are indexed: by status and age, by owner and age,
- * and the words of a note.
+ * Every choice is a digit of `h`, Knuth's multiplicative hash of the row's number. Three kinds of paths to orders are indexed: by status and age, by owner and age,
+ * and the words of a note. Each order has one line on average, and each product a hundred.
  */
 const statements = (orders: number): readonly string[] => [
   "create extension if not exists pg_trgm",
@@ -67,6 +73,21 @@ const statements = (orders: number): readonly string[] => [
   "create index orders_newest on orders (created_at desc, id desc) include (status) where deleted_at is null",
   "create index orders_owner on orders (tenant_id, owner_id, created_at desc, id desc) where deleted_at is null",
   "create index orders_note on orders using gin (note gin_trgm_ops)",
+  "create table products (id bigint primary key, name text not null, category text not null, deleted_at timestamptz)",
+  `insert into products
+   select n, to_hex(n * 2654435761 % 4294967296), 'category ' || n % ${categories}, case when n % 50 = 0 then timestamptz '2026-01-01' end
+   from generate_series(1::bigint, ${orders / 100}) n`,
+  "create table lines (id bigint primary key, order_id bigint not null, product_id bigint not null, quantity integer not null, price numeric(12,2) not null)",
+  `insert into lines
+   select i, 1 + h / 3 % ${orders}, 1 + h / 5003 % ${
+    orders / 100
+  }, 1 + h / 127 % 12, (1 + h / 311 % 100000 / 100.0)::numeric(12,2)
+   from generate_series(1::bigint, ${orders}) i cross join lateral (select i * 2654435761 % 4294967296 as h) x`,
+  "alter table lines add foreign key (order_id) references orders, add foreign key (product_id) references products",
+  "create index lines_order on lines (order_id)",
+  "create index lines_product on lines (product_id, id)",
+  "create index products_name on products (name, id)",
+  "create index products_category on products (category)",
   `select setval(pg_get_serial_sequence('orders', 'id'), ${orders})`,
   "vacuum (analyze, freeze)"
 ]
@@ -100,7 +121,7 @@ export const prepareData = async (
   copies: readonly string[],
   say: (line: string) => void
 ): Promise<void> => {
-  const template = `bench_${size}`
+  const template = templateOf(size)
   const found = await sql(database, "postgres", `select 1 from pg_database where datname = '${template}'`)
   if (found.length === 0) {
     say(`making ${sizes[size]} orders (once for this data folder) …`)

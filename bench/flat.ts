@@ -122,7 +122,7 @@ const startOn = async (stage: Stage, options: Options, size: "small" | "big"): P
   const recipe = serviceOf(options, stage.keys, `bench_flat_${size}`)
   await prepareData(stage.database, size, [recipe.database], options.say)
   const one = { ...await stage.start(recipe, await worldOf(stage, size)), name: size }
-  await one.dialect.walk(one.state)
+  await one.dialect.walk(one.state, ["deep"])
   return one
 }
 

@@ -5,7 +5,7 @@ import type { Case } from "./cases.ts"
 import { figure, geometricMean, median, ratio, type Sample, type Samples, serverCpu, times } from "./figures.ts"
 import type { Findings } from "./figures.ts"
 import { growth, verdictOf } from "./flat.ts"
-import { goalsAgainst, goalsAt, ownGoals, thinTails, verdict } from "./goals.ts"
+import { goalsAgainst, goalsAt, ownGoals, relatedGoals, thinTails, verdict } from "./goals.ts"
 import { report } from "./report.ts"
 
 const sample = (more: Partial<Sample>): Sample => ({
@@ -105,6 +105,25 @@ describe("goals", () => {
     expect(mean.name).toContain("of 1 case at 32 connections,")
     expect([server, mean, tail].map(verdict)).toEqual(["met", "met", "met"])
     expect(verdict(memory)).toBe("missed")
+  })
+
+  it("judges reads of related records with what the database does for them, and orders by a limit of their own", () => {
+    const all: readonly Case[] = ["get", "related", "sorted"]
+    const [filters, orders] = relatedGoals(
+      findings({
+        "service/get/1": [sample({ databaseCpu: 9 })],
+        "reference/get/1": [sample({})],
+        "service/related/1": [sample({ databaseCpu: 1.4 })],
+        "reference/related/1": [sample({})],
+        "service/sorted/1": [sample({ databaseCpu: 2.5 })],
+        "reference/sorted/1": [sample({})]
+      }),
+      "reference",
+      all,
+      1
+    )
+    expect([filters!.found, verdict(filters!)]).toEqual([1.2, "met"])
+    expect([orders!.found, verdict(orders!)]).toEqual([1.75, "missed by 1 of 1: sorted 1.75"])
   })
 
   it("says so when nothing was measured", () => {

@@ -1,7 +1,19 @@
 /** What was aimed at, and whether a run got there: for each reference by itself, and for the service alone. It judges the samples of a run and nothing else. */
 
 import type { Case } from "./cases.ts"
-import { figure, geometricMean, type Measure, p50, p99, print, ratio, sampleKey, serverCpu, times } from "./figures.ts"
+import {
+  allCpu,
+  figure,
+  geometricMean,
+  type Measure,
+  p50,
+  p99,
+  print,
+  ratio,
+  sampleKey,
+  serverCpu,
+  times
+} from "./figures.ts"
 import type { Findings } from "./figures.ts"
 
 export interface Goal {
@@ -85,6 +97,29 @@ export const goalsAt = (
     }
   ]
 }
+
+/** What reads of related records may cost, the database's part included, beside SQL by hand. An order is two walks where the reference has one. */
+const relatedLimits: { readonly [kind in Case]?: number } = {
+  groups: 1.25,
+  expand: 1.25,
+  related: 1.25,
+  exists: 1.25,
+  relatedGroups: 1.25,
+  sorted: 1.7,
+  sortedDeep: 1.7
+}
+
+/** A goal for each limit of reads of related records. */
+export const relatedGoals = (findings: Findings, rival: string, all: readonly Case[], at: number): readonly Goal[] =>
+  [1.25, 1.7].map((limit) =>
+    eachCase(
+      `server and database time of ${limit === 1.7 ? "orders" : "filters and groups"} through relations at ${
+        connected(at)
+      }, × the ${rival}`,
+      limit,
+      ratios(findings, rival, all.filter((kind) => relatedLimits[kind] === limit), at, allCpu)
+    )
+  )
 
 /** The other goals against one reference: the slowest answers under load, and memory. */
 export const goalsAgainst = (

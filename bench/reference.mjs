@@ -42,6 +42,8 @@ const callerOf = (request) => {
 const columns =
   "id, tenant_id, owner_id, customer_id, status, total, currency, note, created_at, updated_at, deleted_at"
 const shown = "id, tenant_id, owner_id, customer_id, status, total, currency, created_at, updated_at"
+const line = "l.id, l.order_id, l.product_id, l.quantity, l.price"
+const products = "lines l join products p on p.id = l.product_id and p.deleted_at is null"
 const page = "order by created_at desc, id desc limit 51"
 const live = "deleted_at is null"
 const filtered = `${live} and status = $1::text::order_status and total > $2`
@@ -58,6 +60,14 @@ const statements = {
     `select u.id as "user", t.* from unnest($2::uuid[]) u(id) cross join lateral (select ${columns} from orders where ${live} and owner_id = u.id and tenant_id = $1 ${
       page.replace("51", "11")
     }) t`,
+  related: `select ${line} from ${products} where p.category = $1 order by l.id limit 51`,
+  sorted: `select ${line}, p.name as place from ${products} order by p.name, l.id limit 51`,
+  sortedAfter:
+    `select ${line}, p.name as place from ${products} where p.name >= $1 and (p.name > $1 or l.id > $2) order by p.name, l.id limit 51`,
+  exists:
+    `select ${columns} from orders o where ${live} and exists (select 1 from lines l where l.order_id = o.id and l.product_id = $1) ${page}`,
+  categories:
+    `select p.category, count(*) n, sum(l.quantity) sum from lines l left join products p on p.id = l.product_id and p.deleted_at is null where l.id >= $1 and l.id < $2 group by 1 order by 3 desc, 1 limit 51`,
   count: `select count(*) n from orders where ${filtered}`,
   facets:
     `select status as value, count(*) n from orders where ${live} and created_at >= $1 group by 1 order by 2 desc limit 50`,
@@ -90,6 +100,22 @@ const sendPage = (response, { rows }, more = "") => {
   const last = items.at(-1)
   const token = rows.length > 50 ? Buffer.from(`${last.created_at},${last.id}`).toString("base64url") : ""
   send(response, 200, `{"items":${JSON.stringify(items)},"next_page_token":"${token}","total_size_estimate":0${more}}`)
+}
+
+/** Lines have no version: their tags are made of all they show. */
+const sendLines = (response, { rows }) => {
+  const last = rows[49]
+  const token = rows.length > 50 ? Buffer.from(`${last.place},${last.id}`).toString("base64url") : ""
+  const items = rows.slice(0, 50).map(({ id, order_id, price, product_id, quantity }) => ({
+    id,
+    order_id,
+    product_id,
+    quantity,
+    price,
+    etag: `"${hash("sha1", `${id} ${order_id} ${product_id} ${quantity} ${price}`, "base64url")}"`,
+    permissions: { update: false, delete: false }
+  }))
+  send(response, 200, `{"items":${JSON.stringify(items)},"next_page_token":"${token}","total_size_estimate":0}`)
 }
 
 const bodyOf = async (request) => {
@@ -160,6 +186,22 @@ const read = async (caller, path, query, response) => {
       })
       return send(response, 200, JSON.stringify({ items, next_page_token: users.length > 50 ? "more" : "" }))
     }
+    case "/lines":
+      return sendLines(response, await run(reads, "related", [from("category")]))
+    case "/lines/sorted":
+      return query.has("id")
+        ? sendLines(response, await run(reads, "sortedAfter", [from("name"), from("id")]))
+        : sendLines(response, await run(reads, "sorted", []))
+    case "/lines/groups": {
+      const { rows } = await run(reads, "categories", [from("from"), from("to")])
+      const groups = rows.slice(0, 50).map(({ category, n, sum }) => ({
+        group: { "product.category": category },
+        measures: { count: Number(n), "sum(quantity)": sum }
+      }))
+      return send(response, 200, JSON.stringify({ groups, more: rows.length > 50 }))
+    }
+    case "/orders/exists":
+      return sendPage(response, await run(reads, "exists", [from("product")]))
     case "/orders/facets": {
       const { rows } = await run(reads, "facets", [from("from")])
       const facets = rows.map((row) => ({ value: row.value, count: Number(row.n) }))

@@ -13,7 +13,17 @@ import {
   table,
   times
 } from "./figures.ts"
-import { connected, fewForTail, goalsAgainst, goalsAt, measuredCases, ownGoals, thinTails, verdict } from "./goals.ts"
+import {
+  connected,
+  fewForTail,
+  goalsAgainst,
+  goalsAt,
+  measuredCases,
+  ownGoals,
+  relatedGoals,
+  thinTails,
+  verdict
+} from "./goals.ts"
 
 /** A report of parts, under a line that says when and where. */
 export const document = (findings: Pick<Findings, "at" | "machine">, about: string, parts: readonly string[]): string =>
@@ -93,7 +103,10 @@ export const report = (findings: Findings): string => {
   }
   const goals = [
     ...rivals.flatMap((rival) => [
-      ...connections.flatMap((at) => goalsAt(findings, rival, kinds, at)),
+      ...connections.flatMap((at) => [
+        ...goalsAt(findings, rival, kinds, at),
+        ...relatedGoals(findings, rival, kinds, at).filter(({ found }) => found !== null)
+      ]),
       ...goalsAgainst(findings, rival, kinds)
     ]),
     ...ownGoals(findings)

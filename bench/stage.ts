@@ -10,7 +10,7 @@ import { join, resolve } from "node:path"
 import { Client } from "pg"
 import { openEmbedded } from "../composition/embedded/embedded.ts"
 import { type Case, State, type World } from "./cases.ts"
-import { type Database, type Size, sizes, sql } from "./data.ts"
+import { type Database, type Size, sizes, sql, templateOf } from "./data.ts"
 import { type Keys, makeKeys } from "./keys.ts"
 import { canPin, pin } from "./machine.ts"
 import type { Host, Running, WarmUp } from "./measure.ts"
@@ -128,7 +128,7 @@ export const onStage = async (
 export const worldOf = async ({ database, keys }: Stage, size: Size): Promise<World> => {
   const orders = sizes[size]
   const page = Math.max(2, 2_000 * orders / 1_000_000)
-  const template = `bench_${size}`
+  const template = templateOf(size)
   const ids = await sql(
     database,
     template,
@@ -143,11 +143,19 @@ export const worldOf = async ({ database, keys }: Stage, size: Size): Promise<Wo
     }`
   )
   if (deep === undefined) throw new Error(`The filtered list has no page ${page}.`)
+  const [line] = await sql(
+    database,
+    template,
+    `select p.name, l.id::text from lines l join products p on p.id = l.product_id and p.deleted_at is null
+      order by p.name, l.id limit 1 offset ${(page - 1) * 50 - 1}`
+  )
+  if (line === undefined) throw new Error(`The lines have no page ${page}.`)
   return {
     keys,
     orders,
     seekTo: orders * 0.9,
     ids: ids.map(([id]) => String(id)),
-    deep: { page, createdAt: String(deep[0]), id: String(deep[1]) }
+    deep: { page, createdAt: String(deep[0]), id: String(deep[1]) },
+    line: { name: String(line[0]), id: String(line[1]) }
   }
 }

@@ -1,12 +1,14 @@
-// The service under measurement: the table of orders and that of their owners, as a project would declare it. It is started by bench/run.ts with
+// The service under measurement: the tables of orders, their owners, lines and products, as a project would declare it. It is started by bench/run.ts with
 // PORT, DATABASE_URL and KEY_SET, and says "up" once it answers.
 import { defineConfig, defineResource, defineRoles, f, where } from "resource-admin"
 import { serve } from "./serving.mjs"
 
+const readOnly = { create: false, update: false, delete: false }
+
 const users = defineResource("users", {
   primaryKey: "id",
   fields: { id: f.uuid().filterable().sortable(), tenant_id: f.integer().filterable() },
-  access: { create: false, update: false, delete: false }
+  access: readOnly
 })
 
 const orders = defineResource("orders", {
@@ -37,7 +39,31 @@ const orders = defineResource("orders", {
   }
 })
 
+const products = defineResource("products", {
+  primaryKey: "id",
+  softDelete: "deleted_at",
+  fields: {
+    id: f.integer().bits(64).filterable(),
+    name: f.text().filterable().sortable(),
+    category: f.text().filterable(),
+    deleted_at: f.timestamp().optional()
+  },
+  access: readOnly
+})
+
+const lines = defineResource("lines", {
+  primaryKey: "id",
+  fields: {
+    id: f.integer().bits(64).filterable().sortable(),
+    order_id: f.relation("orders").filterable(),
+    product_id: f.relation("products").filterable(),
+    quantity: f.integer().bits(32).filterable(),
+    price: f.decimal({ precision: 12, scale: 2 })
+  },
+  access: readOnly
+})
+
 await serve(defineConfig({
-  resources: [users, orders],
+  resources: [users, products, orders, lines],
   roles: defineRoles({ admin: ["*"], clerk: ["orders.read", "orders.update"] })
 }))

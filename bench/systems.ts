@@ -55,7 +55,17 @@ export const referenceRecipe = (keys: Keys): Recipe => ({
   environment: (port, url) => ({ PORT: String(port), DATABASE_URL: url, PUBLIC_KEY: keys.pem })
 })
 
-const missing: readonly Case[] = ["series", "seek"]
+const missing: readonly Case[] = [
+  "series",
+  "groups",
+  "seek",
+  "expand",
+  "related",
+  "sorted",
+  "sortedDeep",
+  "exists",
+  "relatedGroups"
+]
 
 /** A reference server from elsewhere: a folder with `reference/server.mjs` that takes these variables and speaks the plain API. */
 export const foreignRecipe = (keys: Keys, where: string, database: Database): Recipe => {
