@@ -107,7 +107,7 @@ export const sql = async (
   const client = await connect(database, name)
   try {
     let rows: unknown[][] = []
-    for (const text of texts) rows = (await client.query({ text, rowMode: "array" })).rows as unknown[][]
+    for (const text of texts) rows = (await client.query<unknown[]>({ text, rowMode: "array" })).rows
     return rows
   } finally {
     await client.end()

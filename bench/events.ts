@@ -33,7 +33,7 @@ const child = spawn(process.execPath, ["--conditions=source", fileURLToPath(impo
   stdio: ["pipe", "pipe", "inherit"]
 })
 const answers = createInterface({ input: child.stdout })
-const said = async (): Promise<string> => (await once(answers, "line") as [string])[0]
+const said = async (): Promise<string> => String((await once(answers, "line"))[0])
 const farUrl = await said()
 const farCount = async (): Promise<number> => {
   child.stdin.write("\n")
@@ -64,7 +64,8 @@ const percentile = (values: readonly number[], p: number): number =>
 
 const made = new Map<string, string>()
 for (const resource of ["loud", "quiet"]) {
-  made.set(resource, (await service.call(ann, "POST", `/api/v1/${resource}`, row)).json["id"] as string)
+  const { id }: { readonly id?: unknown } = (await service.call(ann, "POST", `/api/v1/${resource}`, row)).json
+  if (typeof id === "string") made.set(resource, id)
 }
 const operations: { readonly [name: string]: (resource: string, i: number) => Promise<unknown> } = {
   create: (resource) => service.call(ann, "POST", `/api/v1/${resource}`, row),

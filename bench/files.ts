@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import sharp from "sharp"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import { ownJson } from "../core/domain/own-json.ts"
 import { freePort } from "../test/support/cluster.ts"
 import { openDatabase } from "../test/support/postgres.ts"
 import { makeKeys } from "./keys.ts"
@@ -129,17 +130,26 @@ const drain = (port: number, path: string): Promise<number> =>
     }).on("error", reject).end()
   })
 
-const api = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+const api = async <Answer>(method: string, path: string, body?: object): Promise<Answer> => {
   const answer = await fetch(`http://127.0.0.1:${ours.port}${path}`, {
     method,
     headers: { authorization, "content-type": "application/json", "if-match": "*" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-  return await answer.json() as Record<string, unknown>
+  return ownJson<Answer>(await answer.text())
 }
 
-const ticketOf = (answer: string): string => (JSON.parse(answer) as { readonly value: string }).value
+interface Document {
+  readonly file: { readonly url: string }
+}
+
+interface Picture {
+  readonly id: unknown
+  readonly image: { readonly uri: string; readonly url: string }
+}
+
+const ticketOf = (answer: string): string => ownJson<{ readonly value: string }>(answer).value
 
 const seconds = async (work: () => Promise<unknown>): Promise<number> => {
   const begin = performance.now()
@@ -173,11 +183,10 @@ const documents = "/api/v1/documents:upload?field=file&name=big.bin"
 
 /** 100 MB to disk and back. Each round sends to all, in turns. */
 const big = async (): Promise<void> => {
-  const up = { ours: [] as number[], bare: [] as number[], flushed: [] as number[] }
-  const down = { ours: [] as number[], bare: [] as number[] }
+  const up: { readonly [name in "ours" | "bare" | "flushed"]: number[] } = { ours: [], bare: [], flushed: [] }
+  const down: { readonly [name in "ours" | "bare"]: number[] } = { ours: [], bare: [] }
   const ticket = ticketOf(await send(ours.port, documents, size))
-  const document = await api("POST", "/api/v1/documents", { file: ticket })
-  const url = (document["file"] as { readonly url: string }).url
+  const { file: { url } }: Document = await api("POST", "/api/v1/documents", { file: ticket })
   const name = await send(theirs.port, "/bare", size)
   for (let round = 0; round < rounds; round++) {
     up.ours.push(await seconds(() => send(ours.port, documents, size)))
@@ -200,8 +209,8 @@ const big = async (): Promise<void> => {
 
 /** Eight at once, up and down: how much the process grows over what it held before. */
 const eight = async (): Promise<void> => {
-  const document = await api("POST", "/api/v1/documents", { file: ticketOf(await send(ours.port, documents, size)) })
-  const url = (document["file"] as { readonly url: string }).url
+  const ticket = ticketOf(await send(ours.port, documents, size))
+  const { file: { url } }: Document = await api("POST", "/api/v1/documents", { file: ticket })
   await drain(ours.port, url)
   const growth = async (work: () => Promise<unknown>): Promise<number> => {
     const before = memory(ours.pid)
@@ -279,11 +288,10 @@ const links = async (): Promise<void> => {
   const expires = Math.floor(Date.now() / 1_000) + 7_200
   for (let i = 0; i < 32; i++) {
     const ticket = ticketOf(await send(ours.port, pictures, small.length, small, "image/jpeg"))
-    const picture = await api("POST", "/api/v1/pictures", { image: ticket })
-    const { uri, url } = picture["image"] as { readonly uri: string; readonly url: string }
+    const { id, image: { uri, url } }: Picture = await api("POST", "/api/v1/pictures", { image: ticket })
     own.push(url)
     const path = `/signed/${/\/([^/?]+)\?/.exec(uri)![1]!}`
-    const key = String(picture["id"])
+    const key = String(id)
     const sig = createHmac("sha256", "a secret that measurements need not keep").update(`${path}\n${key}\n${expires}`)
       .digest("base64url")
     other.push(`${path}?k=${key}&exp=${expires}&sig=${sig}`)

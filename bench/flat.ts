@@ -3,6 +3,7 @@
  * asked in turns.
  */
 
+import { keysOf } from "../core/domain/value/table.ts"
 import { type Case, State } from "./cases.ts"
 import { brief } from "./comparison.ts"
 import { prepareData, sizes } from "./data.ts"
@@ -46,7 +47,7 @@ const questions = {
 
 export type Question = keyof typeof questions
 
-const names = Object.keys(questions) as readonly Question[]
+const names = keysOf(questions)
 
 export interface FlatFindings {
   readonly at: string
@@ -64,10 +65,8 @@ const tables = { small: "10,000", big: "1,000,000" } as const
 /** One question's figures, and how many times each is the small table's on the big one. */
 export const growth = ({ connections, samples }: Pick<FlatFindings, "connections" | "samples">, question: Question) => {
   const of = (what: string, at: number, measure: Measure) => {
-    const [small, big] = (["small", "big"] as const).map((size) => figure(samples, size, question, at, measure)) as [
-      number | null,
-      number | null
-    ]
+    const by = (size: string) => figure(samples, size, question, at, measure)
+    const [small, big] = [by("small"), by("big")]
     return { what, small, big, times: ratio(big, small) }
   }
   const most = connections.at(-1)!

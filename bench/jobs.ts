@@ -66,9 +66,9 @@ const services = {
 } as never
 const start = (pollMs: number, ...jobs: readonly Job<never>[]): Promise<Workers> => {
   const models = modelsOf(...jobs)
-  const queue = makeQueue(pool as never)
+  const queue = makeQueue(pool)
   return startEngine({
-    pool: pool as never,
+    pool: pool,
     queue,
     jobs: models,
     attempt: makeAttempts(models, services),
@@ -212,8 +212,8 @@ const idling = async (): Promise<{ readonly node: number; readonly statements: n
     ...Array.from({ length: 50 }, (_, index) => defineJob({ name: `idle${index}`, concurrency: 5, run: () => {} }))
   )
   const workers = await startEngine({
-    pool: counting as never,
-    queue: makeQueue(pool as never),
+    pool: counting,
+    queue: makeQueue(pool),
     jobs: models,
     attempt: makeAttempts(models, services),
     log: () => {}
@@ -233,7 +233,7 @@ const idling = async (): Promise<{ readonly node: number; readonly statements: n
 const backlog = async (): Promise<{ readonly enqueue: number; readonly fetch: number }> => {
   const job = defineJob<{ n: number }>({ name: "backlog", run: () => {} })
   await job.enqueue(db, { n: 0 })
-  const { rows } = await runOn(pool as never, "select id from jobs._private_tasks where identifier = 'backlog'")
+  const { rows } = await runOn(pool, "select id from jobs._private_tasks where identifier = 'backlog'")
   const fetching = async (): Promise<number> => {
     const times: number[] = []
     for (let i = 0; i < 60; i++) {

@@ -1,5 +1,6 @@
 /** What a comparison found, as tables and as the goals they answer. All figures are medians over the rounds, ratios those of each round's. */
 
+import { keysOf } from "../core/domain/value/table.ts"
 import { type Case, cases } from "./cases.ts"
 import {
   allCpu,
@@ -33,7 +34,7 @@ export const report = (findings: Findings): string => {
   const { connections, samples, systems } = findings
   const [service, ...rivals] = systems as readonly [string, ...string[]]
   const most = connections.at(-1)!
-  const kinds = measuredCases(findings, service, most, Object.keys(cases) as Case[])
+  const kinds = measuredCases(findings, service, most, keysOf(cases))
   const parts: string[] = []
 
   for (const at of connections) {

@@ -7,7 +7,8 @@
 
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
-import { type Case, cases } from "./cases.ts"
+import { isKeyOf } from "../core/domain/value/table.ts"
+import { cases } from "./cases.ts"
 import { comparison } from "./comparison.ts"
 import { sizes } from "./data.ts"
 import { flat } from "./flat.ts"
@@ -57,18 +58,19 @@ const fail = (message: string): never => {
   return process.exit(2)
 }
 
-const numbers = (text: string): readonly [number, ...number[]] =>
-  text.split(",").map((part) => Number(part) > 0 ? Number(part) : fail(`${part} is not a number above 0.`)) as [
-    number,
-    ...number[]
-  ]
+const numbers = (text: string): readonly [number, ...number[]] => {
+  const [first = fail("A number is missing."), ...more] = text.split(",").map((part) =>
+    Number(part) > 0 ? Number(part) : fail(`${part} is not a number above 0.`)
+  )
+  return [first, ...more]
+}
 
 const optionsOf = (): Options => ({
   size: given.db === "big" || given.db === "small"
     ? given.db
     : fail(`--db is one of ${Object.keys(sizes).join(", ")}.`),
   kinds: (given.cases ?? Object.keys(cases).join(",")).split(",").map((name) =>
-    name in cases ? name as Case : fail(`There is no case called ${name}.`)
+    isKeyOf(cases, name) ? name : fail(`There is no case called ${name}.`)
   ),
   connections: numbers(given.connections),
   rounds: numbers(given.rounds)[0],

@@ -42,7 +42,7 @@ const measure = async (): Promise<void> => {
     ["--conditions=source", "--max-semi-space-size=16", fileURLToPath(import.meta.url)],
     { env: { ...process.env, BENCH_DATABASE: outside.database.url }, stdio: ["ignore", "pipe", "inherit"] }
   )
-  const [line] = await once(createInterface({ input: child.stdout }), "line") as [string]
+  const [line] = await once(createInterface({ input: child.stdout }), "line")
   const port = Number(line)
   /** Resident memory of the process in MB. */
   const memory = (): number =>

@@ -15,7 +15,7 @@ import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
-import type { AuthDeclaration, AuthenticateFunction, Config, SourceDeclaration } from "../core/domain/declare/config.ts"
+import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
 import { filesEnvironment } from "../core/domain/declare/file.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
@@ -70,15 +70,15 @@ const merge = (config: Config, settings: Settings): Config => {
       ...(settings.trustedProxies === null || options["trustedProxies"] !== undefined
         ? {}
         : { trustedProxies: settings.trustedProxies }),
-      ...(settings.sources.length === 0 || !Array.isArray(listed) ? {} : {
-        sources: [...listed as readonly SourceDeclaration[], ...settings.sources as readonly SourceDeclaration[]]
-      }),
+      ...(settings.sources.length === 0 || !Array.isArray(listed)
+        ? {}
+        : { sources: [...listed, ...settings.sources] }),
       ...(settings.plugins.length === 0 || !Array.isArray(plugins)
         ? {}
-        : { plugins: [...plugins as readonly string[], ...settings.plugins as readonly string[]] }),
+        : { plugins: [...plugins, ...settings.plugins] }),
       ...(settings.corsOrigins.length === 0 || !isBag(cors) || !Array.isArray(origins)
         ? {}
-        : { cors: { ...cors, origins: [...new Set([...origins as readonly string[], ...settings.corsOrigins])] } })
+        : { cors: { ...cors, origins: [...new Set([...origins, ...settings.corsOrigins])] } })
     },
     ...(Object.keys(settings.files.addresses).length === 0 || (config.files !== undefined && !isBag(config.files))
       ? {}

@@ -52,20 +52,21 @@ export type ConfigWithAuth = Omit<Config, "auth" | "authenticate"> & { readonly 
 const isAuth = (value: unknown): value is Auth =>
   typeof value === "object" && value !== null && "internals" in value && "handler" in value
 
+const hasAuth = (config: Config | ConfigWithAuth): config is ConfigWithAuth => isAuth(config.auth)
+
 /** The configuration as it is compiled: with the settings that an auth server was made with. */
 export const declaredOf = (config: Config | ConfigWithAuth): Config => {
-  const { auth, ...rest } = config as ConfigWithAuth
-  return isAuth(auth)
-    ? {
-      ...rest,
-      auth: {
-        roles: auth.roles,
-        url: auth.url,
-        ...(auth.tenant === undefined ? {} : { tenant: auth.tenant }),
-        ...(auth.mailer === null ? {} : { mail: { ...auth.mailer.mails, page: auth.mailer.page } })
-      }
+  if (!hasAuth(config)) return config
+  const { auth, ...rest } = config
+  return {
+    ...rest,
+    auth: {
+      roles: auth.roles,
+      url: auth.url,
+      ...(auth.tenant === undefined ? {} : { tenant: auth.tenant }),
+      ...(auth.mailer === null ? {} : { mail: { ...auth.mailer.mails, page: auth.mailer.page } })
     }
-    : config as Config
+  }
 }
 
 /** What a service is told, checked. */

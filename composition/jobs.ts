@@ -5,7 +5,7 @@
 
 import { hostname } from "node:os"
 import { checkSchema, findDrift, findReordered } from "../adapters/queue/check.ts"
-import { runOn } from "../adapters/queue/connection.ts"
+import { type Rows, runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
 import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
 import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
@@ -65,10 +65,16 @@ export const refuseQueue = async (
   }
 }
 
+/** `query` as jobs have it. Whoever writes a statement says what its rows are. */
+const queryBy = (run: (sql: string, params: readonly unknown[]) => Promise<Rows>) =>
+async <Row>(
+  sql: string,
+  params: readonly unknown[] = []
+): Promise<readonly Row[]> => (await run(sql, params)).rows as readonly Row[]
+
 /** The application's database for jobs: plain statements and transactions on a pool. */
 export const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: string): AdminDatabase => {
-  const rowsOf = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
-    (await runOn(pool, sql, params)).rows as readonly Row[]
+  const rowsOf = queryBy((sql, params) => runOn(pool, sql, params))
   return {
     query: rowsOf,
     transaction: async (work) => {
@@ -77,8 +83,7 @@ export const makeDatabase = (pool: Connections, woken: (name: string) => void, s
       const enqueued = new Set<string>()
       try {
         await connection.query("begin")
-        const query = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
-          (await connection.query(sql, [...params])).rows as readonly Row[]
+        const query = queryBy((sql, params) => connection.query(sql, [...params]))
         const heard = (names: readonly string[]): void => names.forEach((name) => enqueued.add(name))
         const tx = { query, [hearsEnqueued]: heard, [queueSchema]: schema }
         const given = await work(tx)

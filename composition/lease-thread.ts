@@ -9,7 +9,7 @@ import { partsOf, renewAllSql, silenceOf } from "../adapters/queue/renewal.ts"
 import { ownSchema } from "../adapters/queue/sql.ts"
 import type { ThreadData } from "./lease-guard.ts"
 
-const { leaseMs, memory, schema, url } = workerData as ThreadData
+const { leaseMs, memory, schema, url }: ThreadData = workerData
 const { againMs, lookMs, renewMs, silentMs } = partsOf(leaseMs)
 const statement = renewAllSql(ownSchema(schema))
 

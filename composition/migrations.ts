@@ -340,7 +340,7 @@ const recordOf = async (query: Query, schema: string): Promise<{
 }> => {
   const [found] = await query(recordSql(schema))
   if (found === undefined) throw new Error("the catalogue gives one row")
-  const state = found as { schema: boolean; standing: boolean; ours: boolean }
+  const state = { schema: found["schema"] === true, standing: found["standing"] === true, ours: found["ours"] === true }
   return {
     rows: state.ours ? await query(`select name, version, digest from ${ownSchema(schema)}.migration`) : [],
     foreign: foreignRecord(schema, state)

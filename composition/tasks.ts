@@ -9,7 +9,6 @@ import { taskJobName } from "../core/app/task/run.ts"
 import type { Tasking } from "../core/app/task/tasking.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
-import type { JobDatabase } from "../core/domain/job/definition.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import type { TasksService } from "../core/ports/tasks.ts"
@@ -43,7 +42,7 @@ export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
   })
   return {
     tasks: store,
-    enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within as JobDatabase | undefined)),
+    enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within)),
     wake: () => wake(taskJobName),
     rolesOf: rolesNow(tasks.ownerRoles, ownerRoles),
     newId,

@@ -20,9 +20,7 @@ const codesOf = (error: unknown): readonly string[] => {
     if (depth > 8 || typeof value !== "object" || value === null) return
     if ("code" in value && typeof value.code === "string") codes.push(value.code)
     if (value instanceof AggregateError) {
-      for (const each of value.errors as readonly unknown[]) {
-        look(each, depth + 1)
-      }
+      for (const each of value.errors) look(each, depth + 1)
     }
     if ("cause" in value) look(value.cause, depth + 1)
     if ("reason" in value) look(value.reason, depth + 1)

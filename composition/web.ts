@@ -37,7 +37,7 @@ interface Script {
 }
 
 const loadScript = async (): Promise<Script | null> =>
-  existsSync(script) ? await import(pathToFileURL(script).href) as Script : null
+  existsSync(script) ? await import(pathToFileURL(script).href) : null
 
 /** In a checkout: builds the app if its sources have changed since. In the package it is there already. */
 export const ensureWebApp = async (say: (text: string) => void): Promise<void> => {

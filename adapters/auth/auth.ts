@@ -11,6 +11,7 @@ import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account
 import { type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/declare/refusal.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import { bodyMax } from "./body.ts"
 import { type AuthDatabase, hasAny, openStore, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
@@ -203,7 +204,7 @@ export const createAuth = (options: AuthOptions): Auth => {
       const rows = await store.query<KeyRow>(`select "id", "publicKey", "alg", "crv" from ${table("jwks")}`)
       return {
         keys: rows.map(({ alg, id, publicKey }) => ({
-          ...JSON.parse(publicKey) as Record<string, unknown>,
+          ...ownJson<Record<string, unknown>>(publicKey),
           alg: alg ?? "EdDSA",
           kid: id
         }))

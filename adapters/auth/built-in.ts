@@ -44,7 +44,8 @@ export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => 
     rolesClaim: "role",
     cache,
     admit: ({ payload, roles, subject }) => {
-      const epoch = Number.isSafeInteger(payload["epoch"]) ? payload["epoch"] as number : 0
+      const { epoch: given } = payload
+      const epoch = typeof given === "number" && Number.isSafeInteger(given) ? given : 0
       const session = typeof payload["sid"] === "string" ? payload["sid"] : undefined
       return {
         identity: Object.freeze({

@@ -5,6 +5,7 @@
 
 import type { DatabaseConnection, Dialect, Driver, Kysely, PostgresPool } from "kysely"
 import { AsyncLocalStorage } from "node:async_hooks"
+import { isBag } from "../../core/domain/bag.ts"
 import { type Outage, outageOf } from "../../core/domain/outage.ts"
 
 /**
@@ -206,7 +207,7 @@ export const makeSweep = (
 }
 
 const textOf = (cause: unknown, key: "code" | "message"): string => {
-  const value = typeof cause === "object" && cause !== null ? (cause as Record<string, unknown>)[key] : undefined
+  const value = isBag(cause) ? cause[key] : undefined
   return typeof value === "string" ? value : ""
 }
 

@@ -247,7 +247,7 @@ export const makeEngine = async (
       user: {
         create: {
           before: async (user, context) => {
-            checkRoles((user as { readonly role?: unknown }).role)
+            checkRoles("role" in user ? user.role : undefined)
             checkEmail(user.email)
             if (!await standsFor(context)) throw demoted()
             if (context?.path === "/admin/create-user") {

@@ -248,9 +248,8 @@ export const jwtAuthenticator = (options: JwtOptions): Authenticator => {
     if (tenantClaim === undefined) return tenant
     const value = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined
     if (value === undefined || value === null || value === "") return undefined
-    if ((typeof value === "string" && !unsafe.test(value)) || Number.isSafeInteger(value)) {
-      return value as string | number
-    }
+    if (typeof value === "string" && !unsafe.test(value)) return value
+    if (typeof value === "number" && Number.isSafeInteger(value)) return value
     throw new Unauthorized("the token's tenant is neither text nor a whole number")
   }
   return makeVerifier({

@@ -5,6 +5,7 @@
 
 import type { CryptoKey, JWK } from "jose"
 import { importJWK } from "jose/key/import"
+import { isBag } from "../../core/domain/bag.ts"
 import { KeysUnavailable, Unauthorized } from "./authenticator.ts"
 
 /** A JWK set (RFC 7517, 5). */
@@ -55,12 +56,11 @@ const fits = ({ jwk }: Key, alg: string, kid: string | undefined): boolean =>
   && (jwk.use === undefined || jwk.use === "sig")
   && (!Array.isArray(jwk.key_ops) || jwk.key_ops.includes("verify"))
 
-const isKey = (value: unknown): value is JWK =>
-  typeof value === "object" && value !== null && typeof (value as { kty?: unknown }).kty === "string"
+const isKey = (value: unknown): value is JWK => isBag(value) && typeof value["kty"] === "string"
 
 /** The keys of a set as in its document. Entries that are no keys are left out. A set without any key is refused. */
 const readKeys = (set: unknown): readonly JWK[] => {
-  const keys = typeof set === "object" && set !== null ? (set as { keys?: unknown }).keys : undefined
+  const keys = isBag(set) ? set["keys"] : undefined
   const read = Array.isArray(keys) ? keys.filter(isKey) : []
   if (read.length === 0) throw new Error("the key set has no keys")
   return read

@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto"
 import { type AccountMails, linksMax } from "../../core/domain/account/mails.ts"
-import { isBag } from "../../core/domain/bag.ts"
+import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { type JobContext, jobDefaults, type JobModel } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import { FatalJobError } from "../../core/domain/job/failure.ts"
@@ -98,8 +98,10 @@ const knownDays = 180
 /** Longest description of a browser in a mail. */
 const agentMax = 200
 
+const membersOf = (payload: unknown): Bag => isBag(payload) ? payload : {}
+
 const textIn = (payload: unknown, name: string): string => {
-  const value = isBag(payload) ? payload[name] : undefined
+  const value = membersOf(payload)[name]
   if (typeof value === "string") return value
   throw new FatalJobError(`The payload needs the text "${name}".`)
 }
@@ -189,7 +191,7 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
   const alert = async (payload: unknown, { mail }: JobContext): Promise<void> => {
     const [user, at] = [textIn(payload, "user"), textIn(payload, "at")]
     const server = serverOf(mail)
-    const { address, agent } = payload as { readonly address?: unknown; readonly agent?: unknown }
+    const { address, agent } = membersOf(payload)
     const email = await addressOf(user)
     if (email === null) return
     await alertMail.send(email, {
@@ -207,7 +209,7 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     const [user, name, reason] = [textIn(payload, "user"), textIn(payload, "name"), textIn(payload, "reason")]
     if (!isDisabledReason(reason)) throw new FatalJobError("The payload has a reason that this version does not know.")
     const server = serverOf(mail)
-    const { page: link } = payload as { readonly page?: unknown }
+    const { page: link } = membersOf(payload)
     const email = await addressOf(user)
     if (email === null) return
     await disabledMail.send(email, {

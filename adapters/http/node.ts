@@ -131,7 +131,7 @@ class NodeRequest implements EdgeRequest {
     }
     try {
       // The request is not destroyed with the loop: its refusal is still to be answered.
-      for await (const chunk of this.#req.iterator({ destroyOnReturn: false })) yield chunk as Uint8Array
+      for await (const chunk of this.#req.iterator({ destroyOnReturn: false })) yield chunk
     } catch {
       throw brokenBody()
     }

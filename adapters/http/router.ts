@@ -5,11 +5,12 @@
 
 import type * as Effect from "effect/Effect"
 import { taskVerbs } from "../../core/app/app.ts"
-import type { App, TaskVerb } from "../../core/app/app.ts"
+import type { App } from "../../core/app/app.ts"
 import type { Call, Incoming, Reply } from "../../core/app/ground/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { webhookBodies, webhookVerbs } from "../../core/domain/declare/webhooks.ts"
 import type { Problem } from "../../core/domain/problem.ts"
+import { keysOf } from "../../core/domain/value/table.ts"
 import { decodePercent } from "./request.ts"
 
 /** What a method of a route runs; `body` says whether a JSON body belongs to it, or a file that is taken as it comes. */
@@ -201,7 +202,7 @@ const tasksRoute: Route = { methods: methods({ GET: reads((app, call) => app.tas
 const taskMethods = methods({ GET: reads((app, call, at, body) => app.task(call, at.key, null, body)) })
 
 const taskVerbMethods: ReadonlyMap<string, Methods> = new Map(
-  (Object.keys(taskVerbs) as TaskVerb[]).map((verb) => {
+  keysOf(taskVerbs).map((verb) => {
     const run: Run = (app, call, at, body) => app.task(call, at.key, verb, body)
     return [verb, methods({ [taskVerbs[verb]]: taskVerbs[verb] === "GET" ? reads(run) : takesBody(run) })]
   })

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { Readable } from "node:stream"
 import type { Incoming, IncomingFile } from "../../core/app/ground/call.ts"
-import { invalidParameter, problem } from "../../core/domain/problem.ts"
+import { invalidParameter, isProblem, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { codingRefusal } from "./request.ts"
 import type { EdgeRequest } from "./request.ts"
@@ -53,7 +53,7 @@ const paced = (body: AsyncIterable<Uint8Array>, { graceMs }: Pace): AsyncIterabl
           }, (error: unknown) => {
             clearTimeout(timer)
             end(undefined)
-            reject(error as Error)
+            reject(error)
           })
         }),
       return: async () => {
@@ -157,7 +157,7 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
           }
         }
       } catch (error) {
-        fail(error instanceof Error && "_tag" in error ? error as Problem : brokenForm())
+        fail(isProblem(error) ? error : brokenForm())
       } finally {
         if (ended) await Promise.resolve(source.return?.()).catch(() => {})
       }
@@ -167,7 +167,7 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
     async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array> {
       let whole = false
       try {
-        for await (const chunk of stream) yield chunk as Uint8Array
+        for await (const chunk of stream) yield chunk
         // What follows the file decides whether it was the only part.
         await fed
         while (!ended) await new Promise<void>((go) => wake = go)
@@ -202,7 +202,12 @@ export const incomingOf = (request: EdgeRequest, pace: Pace): Result.Result<Inco
     open: isForm
       ? Effect.flatMap(
         Effect.promise(() => openForm(type, body()).then((file) => ({ file }), (error: unknown) => ({ error }))),
-        (done) => "file" in done ? Effect.succeed(done.file) : Effect.fail(done.error as Problem)
+        (done) =>
+          "file" in done
+            ? Effect.succeed(done.file)
+            : isProblem(done.error)
+            ? Effect.fail(done.error)
+            : Effect.die(done.error)
       )
       : Effect.sync((): IncomingFile => ({ name: null, type, length, bytes: body() }))
   })

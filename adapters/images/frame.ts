@@ -40,10 +40,11 @@ export const frame = (value: Request | Answer): Buffer => {
 /** Reads a stream by numbers of bytes. Null: it has ended before. */
 export interface Reader {
   readonly bytes: (size: number) => Promise<Buffer | null>
-  readonly json: () => Promise<unknown>
+  /** A message of the process at the other end, which is one of ours. */
+  readonly json: <Message>() => Promise<Message | null>
 }
 
-export const makeReader = (stream: AsyncIterable<unknown>): Reader => {
+export const makeReader = (stream: AsyncIterable<Buffer>): Reader => {
   const source = stream[Symbol.asyncIterator]()
   let rest: Buffer = Buffer.alloc(0)
   const bytes = async (size: number): Promise<Buffer | null> => {
@@ -53,7 +54,7 @@ export const makeReader = (stream: AsyncIterable<unknown>): Reader => {
       if (rest.length === 0) {
         const next = await source.next().catch(() => null)
         if (next === null || next.done === true) return null
-        rest = next.value as Buffer
+        rest = next.value
       }
       const part = rest.subarray(0, size - at)
       part.copy(all, at)
@@ -67,7 +68,7 @@ export const makeReader = (stream: AsyncIterable<unknown>): Reader => {
     json: async () => {
       const length = await bytes(4)
       const text = length === null ? null : await bytes(length.readUInt32BE())
-      return text === null ? null : JSON.parse(text.toString()) as unknown
+      return text === null ? null : JSON.parse(text.toString())
     }
   }
 }

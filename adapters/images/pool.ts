@@ -4,7 +4,7 @@
  */
 
 import { spawn } from "node:child_process"
-import type { Socket } from "node:net"
+import { Socket } from "node:net"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ImagesError } from "../../core/ports/images.ts"
@@ -49,6 +49,7 @@ const start = (): ImageProcess => {
     windowsHide: true
   })
   const { stderr, stdin, stdout } = child
+  const pipes = [stdin, stdout, stderr].filter((part) => part instanceof Socket)
   let gone = false
   let ready = false
   let words = ""
@@ -96,7 +97,7 @@ const start = (): ImageProcess => {
       }
       ready = true
     }
-    const answer = await reader.json() as Answer | null
+    const answer = await reader.json<Answer>()
     if (answer === null) return "died"
     const copies: Buffer[] = []
     for (const { size } of answer.of === "made" ? answer.copies : []) {
@@ -124,7 +125,7 @@ const start = (): ImageProcess => {
       }
     },
     hold: (held) => {
-      for (const part of [child, stdin as Socket, stdout as Socket, stderr as Socket]) {
+      for (const part of [child, ...pipes]) {
         if (held) part.ref()
         else part.unref()
       }

@@ -68,7 +68,7 @@ const main = async (): Promise<void> => {
   process.stdout.write(frame({ of: "ready" }))
   const reader = makeReader(process.stdin)
   for (;;) {
-    const request = await reader.json() as Request | null
+    const request = await reader.json<Request>()
     const input = request === null ? null : await reader.bytes(request.size)
     if (request === null || input === null) return
     for (const part of await answerTo(input, request)) process.stdout.write(part)

@@ -2,6 +2,7 @@
 
 import * as Result from "effect/Result"
 import { Buffer } from "node:buffer"
+import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { checkMessage } from "../../core/domain/mail/message.ts"
 import { readMailServer } from "../../core/domain/mail/server.ts"
 import type { MailServer } from "../../core/domain/mail/server.ts"
@@ -24,7 +25,7 @@ export interface SmtpOptions {
 
 /** What a failure of nodemailer means: its `responseCode` is the server's answer. */
 const reasonOf = (error: unknown): MailError["reason"] => {
-  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown }
+  const { code, responseCode }: Bag = isBag(error) ? error : {}
   if (typeof responseCode === "number") return responseCode >= 500 ? "refused" : "later"
   return code === "EENVELOPE" || code === "EMESSAGE" ? "refused" : "unreachable"
 }

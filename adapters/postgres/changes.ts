@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { StoredChange, StoredRow } from "../../core/domain/event/change.ts"
 import type { Models } from "../../core/domain/model/model.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import type { ChangesService } from "../../core/ports/changes.ts"
 import { leaseSeconds, Taken } from "../../core/ports/changes.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
@@ -163,7 +164,7 @@ export const makeChanges = (
   )
   const rowOf = (relation: string, text: string | null): StoredRow | null => {
     if (text === null) return null
-    const row = JSON.parse(text) as { [column: string]: string | null }
+    const row = ownJson<{ [column: string]: string | null }>(text)
     for (const [column, canonical] of spelled.get(relation) ?? []) {
       const cell = row[column]
       if (typeof cell === "string") row[column] = canonical(cell)
@@ -171,7 +172,7 @@ export const makeChanges = (
     return row
   }
   const changeOf = (cells: ReadonlyArray<string | null>): StoredChange => {
-    const [sequence, transaction, at, relation, operation, before, after, actor] = cells as readonly string[]
+    const [sequence, transaction, at, relation, operation, before, after, actor] = cells
     return {
       sequence: sequence!,
       transaction: transaction!,
@@ -180,7 +181,7 @@ export const makeChanges = (
       operation: operation as StoredChange["operation"],
       before: rowOf(relation!, before ?? null),
       after: rowOf(relation!, after ?? null),
-      actor: actor === null || actor === undefined ? null : JSON.parse(actor) as StoredChange["actor"]
+      actor: actor === null || actor === undefined ? null : ownJson<StoredChange["actor"]>(actor)
     }
   }
   const statement = (

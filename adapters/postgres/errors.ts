@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { isBag } from "../../core/domain/bag.ts"
 import { outageOfCode } from "../../core/domain/outage.ts"
 import { RecordsError, type RecordsReason } from "../../core/ports/records.ts"
 import { tooLargeCode } from "./socket.ts"
@@ -65,8 +66,8 @@ export interface Violated {
 
 /** Which constraint a failure is about, where the database says so. */
 export const violatedBy = ({ reason: { cause } }: SqlError): Violated | null => {
-  if (typeof cause !== "object" || cause === null) return null
-  const { column, constraint, schema, table } = cause as { readonly [field: string]: unknown }
+  if (!isBag(cause)) return null
+  const { column, constraint, schema, table } = cause
   return typeof schema !== "string" || typeof table !== "string" ? null : {
     schema,
     table,

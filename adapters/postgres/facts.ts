@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { FunctionFacts, ServerFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
@@ -330,18 +331,18 @@ export const makeFacts = (postgres: Postgres): Facts => {
           refuse
         )
       ),
-      (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
+      (rows) => new Map(rows.map(([oid, text]) => [oid, ownJson<TableFacts>(text!)]))
     )
   const functions = (params: readonly unknown[]) =>
     Effect.map(
       read(functionsSql, params),
-      (rows) => rows.map((row) => JSON.parse(row[0]!) as FunctionFacts)
+      (rows) => rows.map((row) => ownJson<FunctionFacts>(row[0]!))
     )
   return {
     // Asked in a write transaction, because reads are always read-only.
     server: Effect.map(
       postgres.transaction((session) => Effect.catch(session.run(serverSql, [], false), refuse)),
-      (rows) => JSON.parse(rows[0]![0]!) as ServerFacts
+      (rows) => ownJson<ServerFacts>(rows[0]![0]!)
     ),
     tables: (names) =>
       Effect.gen(function*() {

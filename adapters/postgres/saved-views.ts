@@ -2,6 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import {
   mostSavedViews,
@@ -77,9 +78,9 @@ const viewOf = (row: Row): SavedView => ({
   name: row[3]!,
   filter: row[4]!,
   orderBy: row[5]!,
-  columns: JSON.parse(row[6]!) as readonly string[],
-  chart: row[7] == null ? null : JSON.parse(row[7]) as SavedView["chart"],
-  sharedWith: row[8] == null ? null : JSON.parse(row[8]) as readonly string[],
+  columns: ownJson(row[6]!),
+  chart: row[7] == null ? null : ownJson(row[7]),
+  sharedWith: row[8] == null ? null : ownJson(row[8]),
   version: Number(row[9])
 })
 

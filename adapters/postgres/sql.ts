@@ -9,6 +9,7 @@ import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, FieldOf, Model } from "../../core/domain/model/model.ts"
 import { quotedText as quoted } from "../../core/domain/model/table.ts"
 import { hasTimes } from "../../core/domain/read/etag.ts"
+import { isJsonList } from "../../core/domain/value/json-kind.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
 import { mapEnds } from "../../core/domain/value/range.ts"
@@ -271,7 +272,7 @@ export const listLiteral = (cell: string): string => literalOf(elementsOf(cell))
 /** Arrays in arrays, which no body gives, come from the database and return to a history. */
 const literalOf = (elements: readonly Json[]): string =>
   `{${
-    elements.map((element) => Array.isArray(element) ? literalOf(element as readonly Json[]) : elementLiteral(element))
+    elements.map((element) => isJsonList(element) ? literalOf(element) : elementLiteral(element))
       .join(",")
   }}`
 

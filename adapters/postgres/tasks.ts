@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction } from "../../core/domain/declare/config.ts"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import { brokenOff, ended, mostKept, silentSeconds } from "../../core/domain/task/task.ts"
 import type { Task, TaskRefusal } from "../../core/domain/task/task.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
@@ -96,16 +97,16 @@ const taskOf = (row: Found): Task => ({
   state: String(row["state"]) as Task["state"],
   owner: {
     id: String(row["owner_id"]),
-    roles: JSON.parse(String(row["roles"])) as readonly string[],
+    roles: ownJson(String(row["roles"])),
     tenant: text(row["tenant_id"])
   },
-  request: JSON.parse(String(row["request"])) as Task["request"],
+  request: ownJson(String(row["request"])),
   position: text(row["position"]),
   total: row["total"] === null ? null : Number(row["total"]),
   done: Number(row["done"]),
   written: Number(row["written"]),
   refused: Number(row["refused"]),
-  error: row["error"] == null ? null : JSON.parse(row["error"]) as Task["error"],
+  error: row["error"] == null ? null : ownJson(row["error"]),
   createdAt: instant(row["created_at"])!,
   endedAt: instant(row["ended_at"])
 })
@@ -137,7 +138,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
   const seed = lockSeed(8175, postgres.schemas.service)
   /** Runs work with statements: in the caller's transaction, or in one of its own. */
   const on = <A>(
-    handle: Within,
+    handle: Within | undefined,
     work: (run: Run) => Effect.Effect<A, RecordsError>
   ): Effect.Effect<A, RecordsError> =>
     handle === undefined
@@ -146,7 +147,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           Effect.catch(session.objects(sql, params), refuse) as Effect.Effect<readonly Found[], RecordsError>
         )
       )
-      : work(within(handle as Transaction))
+      : work(within(handle))
   const one = (sql: string, params: readonly unknown[]) => on(undefined, (run) => run(sql, params))
 
   return {
@@ -205,7 +206,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
       ),
     claim: (id, handle) =>
       Effect.map(
-        within(handle as Transaction)(`select ${columns} from ${s}.task where id = $1 for update`, [id]),
+        within(handle)(`select ${columns} from ${s}.task where id = $1 for update`, [id]),
         ([row]) => row === undefined ? null : taskOf(row)
       ),
     change: (id, from, change, handle) =>

@@ -12,6 +12,7 @@ import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import { hearsEnqueued, type JobDatabase, queueSchema } from "../../core/domain/job/definition.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { isOutage } from "../../core/domain/outage.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import { writeKey } from "../../core/domain/read/key.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { RecordsError, type RecordsReason, type RecordsTransaction } from "../../core/ports/records.ts"
@@ -308,7 +309,7 @@ export class Transaction extends Reader implements RecordsTransaction {
         stamps: found?.[0] === "true",
         leaves: Number(found?.[1] ?? anyWrite),
         apart: Number(found?.[2] ?? anyWrite),
-        unique: new Set(JSON.parse(found?.[4] ?? "[]") as readonly string[]),
+        unique: new Set(ownJson<readonly string[]>(found?.[4] ?? "[]")),
         step: version === null
           ? null
           : version.kind === "timestamp"

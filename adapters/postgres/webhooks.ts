@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
+import { ownJson } from "../../core/domain/own-json.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
@@ -163,8 +164,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   const columns =
     `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text,
   max_per_minute::text, retry_steps::text, secret, case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
-  const readRoles = (text: string | null | undefined): readonly string[] | null =>
-    text == null ? null : JSON.parse(text) as readonly string[]
+  const readRoles = (text: string | null | undefined): readonly string[] | null => text == null ? null : ownJson(text)
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
     const [
       id,

@@ -6,8 +6,10 @@
 import { outageOf } from "../../core/domain/outage.ts"
 import { QueueError } from "../../core/ports/queue.ts"
 
-export interface Rows {
-  readonly rows: ReadonlyArray<{ readonly [column: string]: unknown }>
+export type Columns = { readonly [column: string]: unknown }
+
+export interface Rows<Row extends Columns = Columns> {
+  readonly rows: readonly Row[]
   readonly rowCount: number | null
 }
 
@@ -22,12 +24,16 @@ export interface Connections {
   readonly connect: () => Promise<Connection>
 }
 
-/** Runs one statement on a connection of the pool. A connection that broke is thrown away. */
-export const runOn = async (pool: Connections, text: string, values: readonly unknown[] = []): Promise<Rows> => {
+/** Runs one statement on a connection of the pool. Its text says which columns a row has. A connection that broke is thrown away. */
+export const runOn = async <Row extends Columns = Columns>(
+  pool: Connections,
+  text: string,
+  values: readonly unknown[] = []
+): Promise<Rows<Row>> => {
   const connection = await pool.connect()
   let broken = false
   try {
-    return await connection.query(text, [...values])
+    return await connection.query(text, [...values]) as Rows<Row>
   } catch (error) {
     broken = isTransient(error)
     throw error

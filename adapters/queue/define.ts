@@ -43,7 +43,7 @@ export interface Job<Input = unknown> extends DeclaredJob {
 
 /** The plan of one enqueue. Throws `EnqueueError`. */
 const planOf = async (
-  declaration: JobDeclaration<never, never>,
+  declaration: Pick<JobDeclaration<unknown, unknown>, "name" | "payload" | "ordered" | "maxAttempts">,
   payload: unknown,
   options: EnqueueOptions | undefined
 ): Promise<EnqueuePlan> => {
@@ -82,13 +82,13 @@ export const defineJob = <Input = unknown, Output = Input>(declaration: JobDecla
   name: declaration.name,
   declaration,
   enqueue: async (db, ...[payload, options]) => {
-    const plan = await planOf(declaration as never, payload, options)
+    const plan = await planOf(declaration, payload, options)
     const [id] = await enqueueOn(db, [plan])
     return id!
   },
   enqueueMany: async (db, jobs) =>
     enqueueOn(
       db,
-      await Promise.all(jobs.map(({ options, payload }) => planOf(declaration as never, payload, options)))
+      await Promise.all(jobs.map(({ options, payload }) => planOf(declaration, payload, options)))
     )
 })

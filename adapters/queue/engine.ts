@@ -18,7 +18,7 @@ import { apartUs } from "../../core/domain/job/rate.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
 import { checkSchema } from "./check.ts"
-import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
+import { codeOf, type Columns, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import { Lane, type LaneHost, nothing } from "./lane.ts"
 import { Leases, type OpenGuard } from "./lease.ts"
@@ -259,12 +259,12 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
 
   /** Drops waiting runs that no schedule names any more, and ensures that each schedule has its next run. */
   const settleSchedules = async (): Promise<void> => {
-    const { rows } = await runOn(
+    const { rows } = await runOn<Columns & { readonly run_at: Date }>(
       pool,
       `select j.id::text, t.identifier as name, j.run_at from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
 where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     )
-    const gone = rows.filter((row) => jobs.get(String(row["name"]))?.schedule?.has(row["run_at"] as Date) !== true)
+    const gone = rows.filter((row) => jobs.get(String(row["name"]))?.schedule?.has(row.run_at) !== true)
     if (gone.length > 0) {
       await runOn(
         pool,
@@ -476,11 +476,11 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       const remaining = await pending()
       const left = until - performance.now()
       if (remaining === 0 || left <= 0 || engine.stopping) {
-        const { rows } = await runOn(
+        const { rows } = await runOn<{ readonly due: string | null }>(
           pool,
           `select to_char(${s}.next_due() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as due`
         )
-        return { drained: remaining === 0, remaining, nextDue: rows[0]?.["due"] as string | null }
+        return { drained: remaining === 0, remaining, nextDue: rows[0]?.due ?? null }
       }
       for (const lane of lanes.values()) lane.wake()
       await sleep(Math.min(pause, left))

@@ -9,7 +9,7 @@ import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import { ownSchema } from "./sql.ts"
 
 /** How a database object says that it enqueues by itself, to wake workers of this process, or as a fake. */
-export const enqueuesItself: unique symbol = Symbol.for("resource-admin/enqueue") as never
+export const enqueuesItself: unique symbol = Symbol.for("resource-admin/enqueue")
 
 export interface EnqueuingDatabase extends JobDatabase {
   readonly [enqueuesItself]?: (plans: readonly EnqueuePlan[]) => Promise<readonly string[]>

@@ -5,7 +5,7 @@
 
 import { hookPrefix, type JobModel } from "../../core/domain/job/definition.ts"
 import { leastWaitMs } from "../../core/domain/job/rate.ts"
-import { codeOf, type Rows } from "./connection.ts"
+import { codeOf, type Columns, type Rows } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
 import { ownSchema } from "./sql.ts"
@@ -91,6 +91,8 @@ const leastUnsent = 20
 
 /** Timers can wait for less than 25 days. */
 const longestWaitMs = 86_400_000
+
+const isFetched = (row: Columns): row is Columns & Fetched => row["id"] !== null
 
 const byTurn = (a: Fetched, b: Fetched): number =>
   a.priority - b.priority || a.run_at.getTime() - b.run_at.getTime() || (BigInt(a.id) < BigInt(b.id) ? -1 : 1)
@@ -264,7 +266,7 @@ export class Lane {
         ends,
         lease
       ])
-      const jobs = (rows as unknown as Fetched[]).filter(({ id }) => id !== null).toSorted(byTurn)
+      const jobs = rows.filter(isFetched).toSorted(byTurn)
       found = jobs.length
       leases.take(jobs, owner, asked)
       if (found > 0) this.isPaused = false

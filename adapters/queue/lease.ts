@@ -6,7 +6,7 @@
  * memory that it shares with the loop, and works only while the loop is silent.
  */
 
-import { codeOf, type Connections, runOn } from "./connection.ts"
+import { codeOf, type Columns, type Connections, runOn } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import { partsOf, renewSql, viewsOf } from "./renewal.ts"
 import { ownSchema } from "./sql.ts"
@@ -165,13 +165,13 @@ export class Leases {
   async #send(): Promise<void> {
     const rows = [...this.#held.keys()]
     const asked = performance.now()
-    const { rows: found } = await runOn(this.#options.pool, this.#renewSql, [
+    const { rows: found } = await runOn<Columns & { readonly ends: string }>(this.#options.pool, this.#renewSql, [
       `${this.leaseMs} milliseconds`,
       rows.map(({ id }) => id),
       rows.map(({ locked_by: owner }) => owner),
       rows.map(({ attempts }) => attempts)
     ])
-    const ends = found[0]?.["ends"] as string | undefined
+    const ends = found[0]?.ends
     this.#ends = ends === undefined ? null : { at: ends, asked }
     const ours = new Set(found.map(({ attempts, id }) => nameOf(id, attempts)))
     this.#drop(rows.filter((row) => !ours.has(nameOf(row.id, row.attempts)) && this.#held.has(row)))

@@ -5,9 +5,13 @@ import * as Result from "effect/Result"
 import { readSchedule } from "../../core/domain/job/schedule.ts"
 import type { PendingJob } from "../../core/domain/job/state.ts"
 import { QueueError, type QueueService } from "../../core/ports/queue.ts"
-import { type Connections, queueError, runOn } from "./connection.ts"
+import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { runId } from "./engine.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
+
+type PendingRow = Columns & Pick<PendingJob, "state" | "payload"> & { readonly group_key: string | null }
+type PlannedRow = Columns & { readonly schedule: string | null; readonly run_at: Date; readonly now: Date }
+type HurriedRow = Columns & { readonly name: string | null }
 
 /** Both lists are cut before they are put together, and payloads are measured after that. */
 const listSql = (s: string): string => {
@@ -85,20 +89,20 @@ export const makePending = (
 ): Pick<QueueService, "pending" | "hurry" | "withdraw"> => {
   const s = ownSchema(schema)
   const statements = { list: listSql(s), hurry: hurrySql(s), withdraw: withdrawSql(s), planned: plannedSql(s) }
-  const run = (sql: string, params: readonly unknown[]) =>
-    Effect.tryPromise({ try: () => runOn(pool, sql, params), catch: queueError })
+  const run = <Row extends Columns = Columns>(sql: string, params: readonly unknown[]) =>
+    Effect.tryPromise({ try: () => runOn<Row>(pool, sql, params), catch: queueError })
 
   /** What makes the run after one that is about to be removed, as often as it is run: a schedule has a next run at any time. */
   const planNext = Effect.fnUntraced(
     function*(id: string): Effect.fn.Return<Effect.Effect<unknown, QueueError>, QueueError> {
-      const [row] = (yield* run(statements.planned, [id])).rows
-      if (row === undefined || row["schedule"] === null) return Effect.void
+      const [row] = (yield* run<PlannedRow>(statements.planned, [id])).rows
+      if (row === undefined || row.schedule === null) return Effect.void
       // As workers write it: the pattern, and its time zone behind the last space.
-      const [, pattern = "", zone = ""] = /^(.*) (\S+)$/.exec(row["schedule"] as string) ?? []
+      const [, pattern = "", zone = ""] = /^(.*) (\S+)$/.exec(row.schedule) ?? []
       const schedule = readSchedule(pattern, zone)
       // Its worker knows a pattern that this version does not.
       if (Result.isFailure(schedule)) return Effect.void
-      const after = Math.max((row["run_at"] as Date).getTime(), (row["now"] as Date).getTime())
+      const after = Math.max(row.run_at.getTime(), row.now.getTime())
       const next = schedule.success.next(new Date(after))
       if (next === null) return Effect.void
       const name = String(row["name"])
@@ -114,7 +118,7 @@ export const makePending = (
   return {
     pending: (page) =>
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
-        run(
+        run<PendingRow>(
           statements.list,
           "id" in page ? [null, null, null, null, "1", null, page.id] : [
             page.name,
@@ -130,28 +134,28 @@ export const makePending = (
           rows.map((row): PendingJob => ({
             id: String(row["id"]),
             name: String(row["name"]),
-            state: row["state"] as PendingJob["state"],
+            state: row.state,
             attempts: Number(row["attempts"]),
             maxAttempts: Number(row["max_attempts"]),
             runAt: String(row["run_at"]),
             error: String(row["error"]),
-            group: row["group_key"] as string | null,
+            group: row.group_key,
             held: row["held"] === true,
             enqueuedAt: String(row["enqueued_at"]),
-            payload: row["payload"] as string | null,
+            payload: row.payload,
             payloadBytes: Number(row["payload_bytes"])
           }))
       ),
     hurry: Effect.fnUntraced(function*(id) {
       if (!isId(id)) return false
-      const [row] = (yield* run(statements.hurry, [id])).rows
+      const [row] = (yield* run<HurriedRow>(statements.hurry, [id])).rows
       if (row?.["held"] === true) return yield* Effect.fail(refuse("Other jobs of its group come first."))
       if (row?.["planned"] === true) {
         return yield* Effect.fail(refuse("A run of a schedule begins at its time. Enqueue the job to have it run now."))
       }
       if (row?.["seen"] !== true) return false
-      if (row["name"] === null) return yield* Effect.fail(conflict)
-      woken(row["name"] as string)
+      if (row.name === null) return yield* Effect.fail(conflict)
+      woken(row.name)
       return true
     }),
     withdraw: Effect.fnUntraced(function*(id) {

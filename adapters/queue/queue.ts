@@ -5,11 +5,19 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { queueSchema } from "../../core/domain/job/definition.ts"
 import { type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import type { Chosen, QueueService } from "../../core/ports/queue.ts"
-import { type Connections, queueError, runOn } from "./connection.ts"
+import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
 import { makePending } from "./pending.ts"
 import { makeRunning } from "./running.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
+
+type CountsRow =
+  & Columns
+  & {
+    readonly [time in "next_due" | "oldest_due" | "next_run" | "last_run" | "paused_at"]: string | null
+  }
+  & { readonly last_state: LastRun["state"] }
+type FailedRow = Columns & { readonly payload: string | null; readonly group_key: string | null }
 
 // Runs of schedules are the jobs with negative ids; those that were cancelled before they began have had no attempt.
 const countsSql = (s: string): string =>
@@ -50,8 +58,8 @@ export const makeQueue = (
 ): QueueService => {
   const s = ownSchema(schema)
   const statements = { counts: countsSql(s), failed: failedSql(s) }
-  const run = (sql: string, params: readonly unknown[] = []) =>
-    Effect.tryPromise({ try: () => runOn(pool, sql, params), catch: queueError })
+  const run = <Row extends Columns = Columns>(sql: string, params: readonly unknown[] = []) =>
+    Effect.tryPromise({ try: () => runOn<Row>(pool, sql, params), catch: queueError })
   const own = {
     query: (sql: string, params: readonly unknown[] = []) => runOn(pool, sql, params),
     [queueSchema]: schema
@@ -75,7 +83,7 @@ export const makeQueue = (
             if (within === undefined) { for (const { name } of plans) woken(name) }
           })
       ),
-    counts: Effect.map(run(statements.counts), ({ rows }) =>
+    counts: Effect.map(run<CountsRow>(statements.counts), ({ rows }) =>
       rows.map((row): JobCounts => ({
         name: String(row["name"]),
         waiting: Number(row["waiting"]),
@@ -83,17 +91,15 @@ export const makeQueue = (
         retrying: Number(row["retrying"]),
         failed: Number(row["failed"]),
         completed: Number(row["completed"]),
-        nextDue: row["next_due"] as string | null,
-        oldestDue: row["oldest_due"] as string | null,
-        nextRun: row["next_run"] as string | null,
-        lastRun: row["last_run"] === null
-          ? null
-          : { at: row["last_run"] as string, state: row["last_state"] as LastRun["state"] },
-        pausedAt: row["paused_at"] as string | null
+        nextDue: row.next_due,
+        oldestDue: row.oldest_due,
+        nextRun: row.next_run,
+        lastRun: row.last_run === null ? null : { at: row.last_run, state: row.last_state },
+        pausedAt: row.paused_at
       }))),
     failed: (page) =>
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
-        run(
+        run<FailedRow>(
           statements.failed,
           "id" in page
             ? [null, null, null, "1", null, page.id]
@@ -111,10 +117,10 @@ export const makeQueue = (
             id: String(row["id"]),
             name: String(row["name"]),
             attempts: Number(row["attempts"]),
-            payload: row["payload"] as string | null,
+            payload: row.payload,
             payloadBytes: Number(row["payload_bytes"]),
             error: String(row["error"]),
-            group: row["group_key"] as string | null,
+            group: row.group_key,
             waitingBehind: Number(row["behind"]),
             enqueuedAt: String(row["enqueued_at"]),
             failedAt: String(row["failed_at"])
@@ -129,12 +135,15 @@ export const makeQueue = (
     freeDead: Effect.map(run(`select ${s}._free_dead()::text as count`), ({ rows }) => Number(rows[0]?.["count"] ?? 0)),
     pause: (name, paused, ordered) =>
       Effect.map(
-        run(`select ${instant("since")} as since from ${s}._pause($1::text, $2::text::boolean, $3::text::boolean)`, [
-          name,
-          ordered === null ? null : String(ordered),
-          String(paused)
-        ]),
-        ({ rows: [row] }) => row === undefined ? null : { pausedAt: row["since"] as string | null }
+        run<{ readonly since: string | null }>(
+          `select ${instant("since")} as since from ${s}._pause($1::text, $2::text::boolean, $3::text::boolean)`,
+          [
+            name,
+            ordered === null ? null : String(ordered),
+            String(paused)
+          ]
+        ),
+        ({ rows: [row] }) => row === undefined ? null : { pausedAt: row.since }
       ),
     ...makePending(pool, woken, schema),
     ...makeRunning(pool, schema),
@@ -146,8 +155,8 @@ export const makeQueue = (
         )
       ),
     nextDue: Effect.map(
-      run(`select ${instant(`${s}.next_due()`)} as due`),
-      ({ rows }) => rows[0]?.["due"] as string | null
+      run<{ readonly due: string | null }>(`select ${instant(`${s}.next_due()`)} as due`),
+      ({ rows }) => rows[0]?.due ?? null
     )
   }
 }

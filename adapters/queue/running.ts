@@ -3,8 +3,10 @@
 import * as Effect from "effect/Effect"
 import type { BegunJob } from "../../core/domain/job/state.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
-import { type Connections, queueError, runOn } from "./connection.ts"
+import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
+
+type RunningRow = Columns & { readonly [text in "note" | "told_at" | "group_key" | "payload"]: string | null }
 
 /** Locked jobs are few: an index of their own has them. The progress of an earlier try is none. */
 const listSql = (s: string): string =>
@@ -32,7 +34,7 @@ export const makeRunning = (pool: Connections, schema: string): Pick<QueueServic
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
         Effect.tryPromise({
           try: () =>
-            runOn(
+            runOn<RunningRow>(
               pool,
               list,
               "id" in page ? [null, null, null, "1", null, page.id] : [
@@ -54,17 +56,17 @@ export const makeRunning = (pool: Connections, schema: string): Pick<QueueServic
             maxAttempts: Number(row["max_attempts"]),
             startedAt: String(row["started_at"]),
             worker: String(row["worker"]),
-            progress: row["told_at"] === null
+            progress: row.told_at === null
               ? null
               : {
                 done: Number(row["done"]),
                 total: row["total"] === null ? null : Number(row["total"]),
-                note: row["note"] as string | null,
-                at: row["told_at"] as string
+                note: row.note,
+                at: row.told_at
               },
-            group: row["group_key"] as string | null,
+            group: row.group_key,
             enqueuedAt: String(row["enqueued_at"]),
-            payload: row["payload"] as string | null,
+            payload: row.payload,
             payloadBytes: Number(row["payload_bytes"])
           }))
       )

@@ -63,9 +63,12 @@ export interface VerifiedWebhook {
   readonly event: unknown
 }
 
+const hasGet = (headers: SignedRequest["headers"]): headers is { get(name: string): string | null } =>
+  typeof headers["get"] === "function"
+
 const headerOf = ({ headers }: SignedRequest, name: string): string => {
-  const value = typeof headers["get"] === "function"
-    ? (headers as { get(name: string): string | null }).get(name)
+  const value = hasGet(headers)
+    ? headers.get(name)
     : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1]
   if (typeof value === "string" && value !== "") return value
   throw new WebhookSignatureError(`The header ${name} is missing.`)
@@ -108,7 +111,7 @@ export const verifyStandardWebhook = (
     throw new WebhookSignatureError("No signature was made with this secret.")
   }
   try {
-    return { id, timestamp, event: body === "" ? undefined : JSON.parse(body) as unknown }
+    return { id, timestamp, event: body === "" ? undefined : JSON.parse(body) }
   } catch {
     throw new WebhookSignatureError("The body is not JSON.")
   }

@@ -5,6 +5,7 @@
 
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3"
 import * as Effect from "effect/Effect"
+import { isBag } from "../../core/domain/bag.ts"
 import { StorageError } from "../../core/ports/storage.ts"
 
 export interface BucketOptions {
@@ -65,9 +66,8 @@ const bodyBehind = (error: unknown): BodyError | null => {
 }
 
 const statusOf = (error: unknown): number | null => {
-  if (typeof error !== "object" || error === null || !("$metadata" in error)) return null
-  const meta = error.$metadata as { readonly httpStatusCode?: number } | null
-  return meta?.httpStatusCode ?? null
+  const meta = isBag(error) ? error["$metadata"] : undefined
+  return isBag(meta) && typeof meta["httpStatusCode"] === "number" ? meta["httpStatusCode"] : null
 }
 
 export const failure = (error: unknown): StorageError => {

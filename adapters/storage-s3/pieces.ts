@@ -6,6 +6,7 @@
 
 import type { ListObjectsV2CommandOutput, ListPartsCommandOutput, S3Client } from "@aws-sdk/client-s3"
 import * as Effect from "effect/Effect"
+import type { Bag } from "../../core/domain/bag.ts"
 import type { Appended, Bytes, ResumableStorage, UnfinishedTarget } from "../../core/ports/storage.ts"
 import { BodyError, failure, isMissing } from "./connection.ts"
 import type { Connection, S3 } from "./connection.ts"
@@ -56,7 +57,7 @@ const knownSuffix = ".parts"
 const pieceSuffix = /\.p([0-9]{15})$/
 
 const readKnown = (text: string): Known => {
-  const { key, partBytes, upload } = JSON.parse(text) as { readonly [name: string]: unknown }
+  const { key, partBytes, upload }: Bag = JSON.parse(text)
   if (typeof key !== "string" || typeof upload !== "string" || typeof partBytes !== "number") {
     throw new Error("The object of a multipart upload is not of this service.")
   }

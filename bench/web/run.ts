@@ -97,7 +97,7 @@ const processorOf = async (page: Page): Promise<number> => {
 const ask = async (page: Page): Promise<Asked> => {
   const sent = page.waitForRequest((request) => request.url().includes("/orders:search"))
   await firstRows(page, `${url}/orders`)
-  const list = (await sent).postDataJSON() as { readonly fields: readonly string[] }
+  const list: { readonly fields: readonly string[] } = (await sent).postDataJSON()
   const grid = page.getByRole("grid")
   // The service counts all rows beside its first answers.
   const deadline = performance.now() + 20_000

@@ -24,7 +24,12 @@ interface Watching {
   running: boolean
 }
 
-type Measured = typeof globalThis & { benchFirst?: number; benchSeen: Watching; jump?: (row: number) => void }
+type Measured = typeof globalThis & {
+  benchFirst?: number
+  benchSeen: Watching
+  benchRest: Promise<unknown>
+  jump?: (row: number) => void
+}
 
 /** Notes when the first rows stand in the page, in milliseconds since its navigation began. */
 export const noteFirstRows = (page: Page): Promise<unknown> =>
@@ -41,7 +46,7 @@ export const firstRows = async (page: Page, address: string): Promise<number> =>
   await page.goto("about:blank")
   await page.goto(address)
   const found = await page.waitForFunction(() => (globalThis as Measured).benchFirst)
-  return await found.jsonValue() as number
+  return Number(await found.jsonValue())
 }
 
 export const during = async (page: Page, work: () => Promise<unknown>): Promise<Seen> => {
@@ -155,9 +160,7 @@ const untilRest = async (page: Page, work: () => Promise<unknown>): Promise<void
     })
   })
   await work()
-  await page.evaluate(() =>
-    (globalThis as unknown as { readonly benchRest: Promise<unknown> }).benchRest.then(() => {})
-  )
+  await page.evaluate(() => (globalThis as Measured).benchRest.then(() => {}))
 }
 
 /** Puts the thumb at a share of its way. */

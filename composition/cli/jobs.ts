@@ -63,7 +63,7 @@ export const list = (flags: Flags): Promise<void> =>
 
 const withPayload = <Job extends { readonly payload: string | null }>({ payload, ...job }: Job) => ({
   ...job,
-  payload: JSON.parse(payload ?? "null") as unknown
+  payload: JSON.parse(payload ?? "null")
 })
 
 const lineOf = (error: string): string => error.replace(/[\s\p{Cc}]+/gu, " ").slice(0, 100)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { createRequire } from "node:module"
 import { Failed, service } from "./commands.ts"
 
-const version = (createRequire(import.meta.url)("resource-admin/package.json") as { readonly version: string }).version
+const { version }: { readonly version: string } = createRequire(import.meta.url)("resource-admin/package.json")
 
 /** Runs a command to its end. What it prints goes to the process's own streams. A command may have set `process.exitCode`: that wins. */
 export const runCommand = async (args: readonly string[]): Promise<number | string> => {

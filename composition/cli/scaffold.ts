@@ -16,10 +16,12 @@ export interface NewFile {
   readonly secret?: boolean
 }
 
-const { devDependencies, version } = createRequire(import.meta.url)("resource-admin/package.json") as {
+interface Package {
   readonly version: string
   readonly devDependencies: { readonly [name: string]: string }
 }
+
+const { devDependencies, version }: Package = createRequire(import.meta.url)("resource-admin/package.json")
 
 const nameOf = (folder: string): string => snakeCase(basename(folder)).replaceAll("_", "-")
 

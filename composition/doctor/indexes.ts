@@ -300,16 +300,16 @@ export const checkIndexes = (
         `reindex index concurrently ${tableName({ schema: table.schema, table: each.name })};`
       ], "warning")
     } else if (each.unique && !each.primary && tenant !== null && !columns.includes(tenant.column)) {
-      const plain = columns.every((column) => column !== null)
+      const plain = columns.every((column): column is string => column !== null)
       say(
         "tenant",
         null,
         `The unique index ${each.name} does not lead with the tenant column: a conflict tells one tenant what another has.`,
         plain
           ? [
-            `create unique index ${concurrently}on ${name} (${
-              [tenant.column, ...columns as readonly string[]].map(quotedName).join(", ")
-            })${each.predicate === null ? "" : ` where ${each.predicate}`};`
+            `create unique index ${concurrently}on ${name} (${[tenant.column, ...columns].map(quotedName).join(", ")})${
+              each.predicate === null ? "" : ` where ${each.predicate}`
+            };`
           ]
           : [],
         "warning"

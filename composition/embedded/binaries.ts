@@ -23,7 +23,7 @@ const thisMachine = (): Machine => {
   const { platform, arch } = process
   if (platform !== "linux") return { platform, arch, glibc: undefined }
   Object.assign(process.report, { excludeNetwork: true }) // else it asks DNS for the name of every peer
-  const report = process.report.getReport() as { readonly header?: { readonly glibcVersionRuntime?: string } }
+  const report: { readonly header?: { readonly glibcVersionRuntime?: string } } = process.report.getReport()
   return { platform, arch, glibc: report.header?.glibcVersionRuntime }
 }
 
@@ -63,7 +63,7 @@ export const locateBinaries = (from: ReadonlyArray<string>, machine: Machine = t
     if (entry === undefined) continue
     const root = dirname(dirname(entry)) // <root>/dist/index.js
     const native = join(root, "native")
-    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version?: string }
+    const { version }: { readonly version?: string } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
     if (version !== undefined && existsSync(programIn(native, "postgres"))) {
       return { native, major: String(Number.parseInt(version, 10)) }
     }
@@ -96,7 +96,7 @@ const resolveFrom = (start: string, name: string): string | undefined => {
 export const completeLibraries = (native: string, spare: string): Readonly<Record<string, string>> => {
   const list = join(native, "pg-symlinks.json")
   if (!existsSync(list)) return {}
-  const links = JSON.parse(readFileSync(list, "utf8")) as ReadonlyArray<{ source: string; target: string }>
+  const links: ReadonlyArray<{ source: string; target: string }> = JSON.parse(readFileSync(list, "utf8"))
   const root = dirname(native)
   const missing = links.filter((link) => lstatSync(join(root, link.target), { throwIfNoEntry: false }) === undefined)
   if (missing.length === 0) return {}

@@ -22,6 +22,7 @@ import {
 } from "node:fs"
 import { createServer } from "node:net"
 import { basename, join } from "node:path"
+import { ownJson } from "../../core/domain/own-json.ts"
 import { programIn } from "./binaries.ts"
 import {
   EmbeddedDatabaseError,
@@ -190,7 +191,7 @@ export const passwordOf = (base: string): string | undefined => readTcp(base)?.p
 
 const readTcp = (base: string): TcpAccess | undefined => {
   const text = ifPresent(() => readFileSync(tcpFile(base), "utf8"))
-  return text === undefined ? undefined : JSON.parse(text) as TcpAccess
+  return text === undefined ? undefined : ownJson<TcpAccess>(text)
 }
 
 /** Keeps a password for this cluster and returns the file for initdb. */

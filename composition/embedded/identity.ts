@@ -89,7 +89,7 @@ const candidates = (request: IdentityRequest): ReadonlyArray<Identity> => {
     ...[request.base, dirname(request.base)].map((folder) => users.find((user) => user.uid === statSync(folder).uid)),
     ...["postgres", "nobody", "node"].map((name) => users.find((user) => user.name === name))
   ]
-  const found = wanted.filter((user) => user !== undefined && user.uid !== 0) as ReadonlyArray<User>
+  const found = wanted.filter((user) => user !== undefined).filter((user) => user.uid !== 0)
   const distinct = found.filter((user, index) => found.findIndex((other) => other.uid === user.uid) === index)
   return [...distinct.map(as), namespaced(nobody)]
 }

@@ -8,6 +8,7 @@
 import { lstatSync, rmSync, writeSync } from "node:fs"
 import { createServer, Socket } from "node:net"
 import { join } from "node:path"
+import { ownJson } from "../../core/domain/own-json.ts"
 import { completeLibraries, programIn } from "./binaries.ts"
 import {
   type Cluster,
@@ -253,7 +254,7 @@ process.on("SIGTERM", () => {
 })
 process.umask(0o077)
 
-const request = JSON.parse(process.argv[2] ?? "") as StartRequest
+const request = ownJson<StartRequest>(process.argv[2] ?? "")
 try {
   const running = await bringUp(request)
   if (running === undefined) process.exit(EXIT_RETRY)

@@ -8,3 +8,10 @@ export const isBag = (value: unknown): value is Bag =>
 
 export const isTextList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string")
+
+/** A list from outside. `Array.isArray` would give its elements the type `any`. */
+export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value)
+
+/** Whether a value is a function. What it takes and gives is as it was declared: nothing can tell before it is called. */
+export const isFunction = <Declared extends (...args: never) => unknown>(value: unknown): value is Declared =>
+  typeof value === "function"

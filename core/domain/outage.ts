@@ -53,11 +53,21 @@ const busyText = /timeout exceeded when trying to connect/i
 
 const mostDeep = 8
 
+/** What errors of drivers have, each its own part of it. */
+interface Failure {
+  readonly _tag?: unknown
+  readonly cause?: unknown
+  readonly code?: unknown
+  readonly errors?: unknown
+  readonly message?: unknown
+  readonly reason?: unknown
+}
+
 /** The outage behind an error of a database, found in its causes; null: it is none. Errors of anything else must not be asked about. */
 export const outageOf = (error: unknown): Outage | null => {
   let at = error
   for (let depth = 0; depth < mostDeep && typeof at === "object" && at !== null; depth++) {
-    const { _tag, cause, code, errors, message, reason } = at as { readonly [member: string]: unknown }
+    const { _tag, cause, code, errors, message, reason }: Failure = at
     // The failure of a port was judged already.
     if (typeof _tag === "string" && isOutage(_tag)) return _tag
     const found = typeof code === "string" ? outageOfCode(code) : null

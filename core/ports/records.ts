@@ -13,8 +13,9 @@
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import type { Transaction } from "../domain/declare/config.ts"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
-import type { OwnDatabase } from "../domain/job/definition.ts"
+import { type JobDatabase, type OwnDatabase } from "../domain/job/definition.ts"
 import type { Field, Model } from "../domain/model/model.ts"
 import type { Outage } from "../domain/outage.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../domain/read/plan.ts"
@@ -81,6 +82,9 @@ export interface PlanEstimate {
   /** The planner's estimate of rows passing the filter. */
   readonly rows: number
 }
+
+/** What write hooks get of a transaction: further statements in it, and where jobs that they enqueue are kept. */
+export type TransactionHandle = Transaction & Omit<JobDatabase, "query">
 
 export interface RecordsReader {
   readonly page: (plan: PagePlan) => Effect.Effect<readonly Row[], RecordsError>
@@ -209,8 +213,7 @@ export interface RecordsTransaction extends RecordsReader {
   readonly checkDeferred: Effect.Effect<void, RecordsError>
   /** Holds a lock of this name until the transaction ends: many may share it, one may have it alone. Waits as long as a statement may. */
   readonly hold: (name: string, how: "shared" | "alone") => Effect.Effect<void, RecordsError>
-  /** What write hooks get: the adapter's own handle for further statements in this transaction. */
-  readonly handle: unknown
+  readonly handle: TransactionHandle
   /**
    * Claims an idempotency key for the rest of the transaction, by an advisory lock that ends with it and by the stored answers of 24 hours.
    * `busy`: another request holds it now. `stored`: it was used before; `request` is the digest of that request.

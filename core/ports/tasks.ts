@@ -12,7 +12,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Task, TaskError, TaskRefusal, TaskRequest, TaskState } from "../domain/task/task.ts"
-import type { RecordsError } from "./records.ts"
+import { type RecordsError, type TransactionHandle } from "./records.ts"
 
 /** A change of a task. Members that are left out do not change. */
 export interface TaskChange {
@@ -35,7 +35,7 @@ export interface TaskChange {
 }
 
 /** A transaction of the port to records (its `handle`). */
-export type Within = unknown
+export type Within = TransactionHandle
 
 export interface TasksService {
   /** Adds a task. False: its owner already has `most` unfinished tasks. It also removes old tasks of all owners. */

@@ -17,7 +17,8 @@ import type {
   RecordsReader,
   RecordsReason,
   RecordsService,
-  RecordsTransaction
+  RecordsTransaction,
+  TransactionHandle
 } from "../../core/ports/records.ts"
 import { type FakeConstraint, type FakeIndex, hasIndex, isBadCell, refusal, violation } from "./constraints.ts"
 import { type LockOwner, makeFakeLocks } from "./locks.ts"
@@ -93,7 +94,7 @@ interface Owner extends LockOwner {
 }
 
 /** The handle of a transaction of the fake, for other fakes that take part in it. */
-export interface FakeHandle {
+export interface FakeHandle extends TransactionHandle {
   readonly onCommit: (call: () => void) => void
   readonly onEnd: (call: () => void) => void
   /** Further statements in the transaction. They die once it has ended. */
@@ -358,6 +359,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       hold: (name, how) => statement(Effect.andThen(begin("hold"), locks.hold(owner, name, how))),
       get handle(): FakeHandle {
         return {
+          query: () => Promise.reject(new Error("There is no SQL in memory.")),
           onCommit: (call) => void owner.after.push(call),
           onEnd: (call) => void owner.ends.push(call),
           statements: tx

@@ -36,7 +36,7 @@ export const makeFakeTasks = (): FakeTasks => {
       ? { ...stored.task, state: "failed", error: brokenOff, endedAt: new Date(stored.beat).toISOString() }
       : stored.task
 
-  const within = (handle: Within, work: () => void): void => {
+  const within = (handle: Within | undefined, work: () => void): void => {
     if (handle === undefined) work()
     else (handle as FakeHandle).onCommit(work)
   }

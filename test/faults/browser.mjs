@@ -110,9 +110,9 @@ export const faults = [
   {
     rule: "a list that is opened again is where it was",
     file: "web/admin/list/page.tsx",
-    old: "row: Number(memory[\"row\"] ?? 0),",
-    new: "row: 0,",
-    tests: ["test/browser/admin/list.test.ts"]
+    old: "Number(memory[name] ?? 0)",
+    new: "Number(memory[`no ${name}`] ?? 0)",
+    tests: ["test/browser/admin/open.test.ts"]
   },
   {
     rule: "nobody is offered what they may not do",

@@ -239,8 +239,8 @@ export const faults = [
   {
     rule: "conditions on several related records may hold by different ones",
     file: "core/domain/filter/merge.ts",
-    old: "(item.op !== \"some\" || item.way.relation.many)",
-    new: "item.op !== \"some\"",
+    old: "item.op === \"some\" && !item.way.relation.many",
+    new: "item.op === \"some\"",
     tests: ["core/domain/filter/related.test.ts", "test/postgres/related.test.ts"]
   },
   {

@@ -20,7 +20,8 @@ const usual: AppConfig = { name: "Admin", api: "/api", basePath: "/api/v1", path
 
 const read = (): AppConfig => {
   const text = document.body.dataset["config"]
-  return { ...usual, ...(text === undefined ? {} : JSON.parse(text) as Partial<AppConfig>) }
+  const given: Partial<AppConfig> = text === undefined ? {} : JSON.parse(text)
+  return { ...usual, ...given }
 }
 
 export const config: AppConfig = read()

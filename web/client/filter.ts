@@ -32,7 +32,7 @@ const join = <Name extends string>(
   joint: "AND" | "OR",
   filters: ReadonlyArray<Filter<Name> | Skipped>
 ): Filter<Name> => {
-  const kept = filters.filter((each) => each instanceof Filter && String(each) !== "") as Filter<Name>[]
+  const kept = filters.filter((each): each is Filter<Name> => each instanceof Filter && String(each) !== "")
   if (kept.length === 1) return kept[0]!
   return new Filter(kept.map((each) => each.inside(joint)).join(` ${joint} `), joint)
 }

@@ -7,7 +7,7 @@ export type KeyInput = string | number | bigint | readonly (string | number | bi
 
 /** The parts of a key as texts. Throws a TypeError for an invalid key. */
 export const keyParts = (key: unknown): readonly string[] =>
-  (Array.isArray(key) ? key as readonly unknown[] : [key]).map((part) => {
+  (Array.isArray(key) ? key : [key]).map((part: unknown) => {
     if (typeof part === "string" || typeof part === "number" || typeof part === "bigint") return String(part)
     throw new TypeError("A key is made of texts and numbers.")
   })

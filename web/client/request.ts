@@ -6,7 +6,12 @@
 import { ConnectionError, ProblemError, problemOf } from "./problem.ts"
 import type { TokenHolder } from "./token.ts"
 
-export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
+/** What the client gives to `fetch`: its headers are a plain object. */
+export interface FetchInit extends Omit<RequestInit, "headers"> {
+  readonly headers: { readonly [name: string]: string }
+}
+
+export type FetchFunction = (url: string, init: FetchInit) => Promise<Response>
 
 /** Options that every call takes. */
 export interface CallOptions {
@@ -137,7 +142,7 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     const query = new URLSearchParams()
     const add = (values: object, prefix: string): void => {
       for (const [name, value] of Object.entries(values)) {
-        if (name === "args") add(Object(value) as object, "args.")
+        if (name === "args") add(Object(value), "args.")
         else if (isGiven(value)) query.set(prefix + name, String(value))
       }
     }

@@ -66,7 +66,7 @@ export const withCookies = (fetch: FetchFunction): FetchFunction => {
   const jar = new Map<string, string>()
   return async (url, init) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ")
-    const headers = { ...init.headers as { [name: string]: string }, ...(cookie === "" ? {} : { cookie }) }
+    const headers = { ...init.headers, ...(cookie === "" ? {} : { cookie }) }
     const response = await fetch(url, { ...init, headers, credentials: "include" })
     for (const text of response.headers.getSetCookie?.() ?? []) {
       const [, name = "", value = ""] = /^([^=;]+)=([^;]*)/.exec(text) ?? []

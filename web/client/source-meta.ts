@@ -32,7 +32,7 @@ const scrub = (value: unknown, depth = 0): unknown => {
     return value.slice(0, 2_000).map((each) => scrub(each, depth + 1)).filter((each) => each !== undefined)
   }
   const copy: { [member: string]: unknown } = {}
-  for (const [name, each] of Object.entries(value as Bag)) {
+  for (const [name, each] of Object.entries(value)) {
     if (name in Object.prototype) continue
     if (links.includes(name) && each !== null && !(typeof each === "string" && isSafeLink(each))) return undefined
     const kept = scrub(each, depth + 1)
@@ -44,9 +44,9 @@ const scrub = (value: unknown, depth = 0): unknown => {
 const isName = (value: unknown): value is string => typeof value === "string" && /^[a-z]\w{0,62}$/.test(value)
 const bagOf = (value: unknown): Bag => isObject(value) ? value : {}
 const bags = (value: unknown): readonly Bag[] => listOf(value).filter(isObject)
-const names = (value: unknown, known: ReadonlySet<string>): readonly string[] =>
+const names = (value: unknown, known: ReadonlySet<unknown>): readonly string[] =>
   // What is no text is not among them.
-  listOf(value).filter((each): each is string => known.has(each as string))
+  listOf(value).filter((each): each is string => known.has(each))
 
 // A name and a kind make a field, and names a relation. Pages take any other member of them for what it is.
 const isField = (value: Bag): value is Bag & MetaField => isName(value["name"]) && typeof value["kind"] === "string"

@@ -19,10 +19,9 @@ const margin = 30
 /** Milliseconds a token lasts from now on by its own claims, or null when it does not say. */
 export const lifetimeOf = (token: string): number | null => {
   try {
-    const claims = JSON.parse(atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))) as {
-      readonly exp?: unknown
-      readonly iat?: unknown
-    }
+    const claims: { readonly exp?: unknown; readonly iat?: unknown } = JSON.parse(
+      atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))
+    )
     const { exp, iat } = claims
     if (typeof exp !== "number") return null
     // The token's own lifetime is used, because the clock of this machine may be wrong.

@@ -40,7 +40,7 @@ const sendByXhr =
     const request = new (globalThis as { readonly XMLHttpRequest?: new() => Xhr }).XMLHttpRequest!()
     const answered = new Promise<void>((resolve, reject) => {
       request.open(method!, url)
-      for (const [name, value] of Object.entries(headers as { [name: string]: string })) {
+      for (const [name, value] of Object.entries(headers)) {
         request.setRequestHeader(name, value)
       }
       request.upload.onprogress = onProgress

@@ -121,7 +121,7 @@ export const makeWatch = (transport: Transport) =>
           }
           // Unknown events of later versions are ignored.
           if (event === "change" || event === "reset") {
-            yield { id: last, event, data: JSON.parse(data) as never }
+            yield { id: last, event, data: JSON.parse(data) }
           }
         }
       } catch (error) {

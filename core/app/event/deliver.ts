@@ -6,6 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { isBag } from "../../domain/bag.ts"
 import { judgedRow } from "../../domain/event/change.ts"
 import {
   type EventFailure,
@@ -16,14 +17,13 @@ import {
   type Sight,
   sightOf
 } from "../../domain/event/delivery.ts"
-import type { EventEnvelope } from "../../domain/event/envelope.ts"
 import { signatureHeader, signedContent } from "../../domain/event/signature.ts"
 import type { Subscription } from "../../domain/event/subscription.ts"
 import { judgeAnswer, type TryResult } from "../../domain/event/try.ts"
 import type { OwnDatabase } from "../../domain/job/definition.ts"
 import { FatalJobError, LeftToOthers, leftToOthers } from "../../domain/job/failure.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { writeKey } from "../../domain/read/key.ts"
-import type { Json } from "../../domain/value/kind.ts"
 import type { OutboundService } from "../../ports/outbound.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
@@ -85,7 +85,7 @@ const bodyOf = (subscription: Subscription, json: string): Effect.Effect<string,
   const { body } = subscription
   return body === null ? Effect.succeed(json) : Effect.tryPromise({
     try: async () => {
-      const made: string | undefined = JSON.stringify(await body(JSON.parse(json) as EventEnvelope))
+      const made: string | undefined = JSON.stringify(await body(ownJson(json)))
       if (made === undefined) throw new TypeError("body answered nothing that JSON has")
       return made
     },
@@ -138,16 +138,18 @@ const toFunction = (
   const of = use.functions.functions.get(name)
   if (of === undefined) return Effect.succeed(failed(`There is no API function "${name}".`))
   const request = { headers: { get: (header: string) => headers[header.toLowerCase()] ?? null }, body }
-  const run = runFunction(use.functions, of, caller, request, JSON.parse(body) as Json)
+  const run = runFunction(use.functions, of, caller, request, ownJson(body))
   return inTime(Effect.matchCause(run, {
     onFailure: (cause) => codeFailed(`The function ${name}`, firstError(cause)),
     onSuccess: () => delivered
   }))
 }
 
+const interrupted = (): Error => new Error("interrupted")
+
 const firstError = (cause: { readonly reasons: ReadonlyArray<unknown> }): unknown => {
-  const reason = cause.reasons[0] as { readonly error?: unknown; readonly defect?: unknown } | undefined
-  return reason?.error ?? reason?.defect ?? new Error("interrupted")
+  const [reason] = cause.reasons
+  return isBag(reason) ? reason["error"] ?? reason["defect"] ?? interrupted() : interrupted()
 }
 
 const toCode = (
@@ -159,7 +161,7 @@ const toCode = (
   inTime(Effect.match(
     Effect.tryPromise({
       try: async (signal) => {
-        await run(JSON.parse(json) as EventEnvelope, { db: use.db, attempt, signal })
+        await run(ownJson(json), { db: use.db, attempt, signal })
       },
       catch: (error) => error
     }),

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { isBag } from "../../domain/bag.ts"
 import { dispatchChanges, type Dispatching, Lanes, mostChanges } from "./dispatch.ts"
 
 /** The poll interval for changes without a notification: "within two seconds", with a margin. */
@@ -108,9 +109,7 @@ export const startDispatcher = (use: Dispatching, holder: string): Dispatcher =>
 /** The kind of a failure, never its text, which may hold values. */
 const nameOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  if (typeof error === "object" && error !== null && "reason" in error) {
-    const reason = error.reason as { readonly _tag?: unknown } | null
-    if (typeof reason?._tag === "string") return reason._tag
-  }
+  const reason = isBag(error) ? error["reason"] : undefined
+  if (isBag(reason) && typeof reason["_tag"] === "string") return reason["_tag"]
   return error instanceof Error ? error.name : typeof error
 }

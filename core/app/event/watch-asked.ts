@@ -26,8 +26,7 @@ export const askPassing = Effect.fnUntraced(function*(
   const { caller, model } = access
   const passing = new Set<string>()
   for (let i = 0; i < keys.length; i += mostAsked) {
-    // A key has no empty parts.
-    const some = keys.slice(i, i + mostAsked) as ReadonlyArray<readonly string[]>
+    const some = keys.slice(i, i + mostAsked)
     const rows = yield* records.page({
       shape: {
         model,

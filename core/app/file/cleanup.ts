@@ -252,11 +252,17 @@ const sweep = Effect.fnUntraced(
 )
 
 /** Handles a provider's due entries. Failures are counted and reported. The other providers continue. */
+/** How many entries may still be handled, and until when, in milliseconds since 1970. */
+interface Budget {
+  entries: number
+  readonly until: number
+}
+
 const cleanProvider = Effect.fnUntraced(function*(
   core: Core,
   files: Files,
   provider: FileProvider,
-  budget: { entries: number; readonly until: number }
+  budget: Budget
 ): Effect.fn.Return<CleanupResult, StorageError | RecordsError> {
   const patience: Patience = { left: mostFailures }
   let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
@@ -311,7 +317,7 @@ export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return
   if ((yield* core.records.ping) === "reads") {
     return yield* Effect.fail(new RecordsError({ reason: { _tag: "ReadOnly" } }))
   }
-  const budget = { entries: cleanupLimits.entries as number, until: files.now() + cleanupLimits.milliseconds }
+  const budget: Budget = { entries: cleanupLimits.entries, until: files.now() + cleanupLimits.milliseconds }
   for (const provider of files.providers.values()) {
     const done = yield* Effect.matchEffect(cleanProvider(core, files, provider, budget), {
       onSuccess: (result) => Effect.succeed(result),

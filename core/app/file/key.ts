@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { ownJson } from "../../domain/own-json.ts"
 import { isProblem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { RecordsError } from "../../ports/records.ts"
@@ -44,7 +45,7 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
     stored: { readonly request: string; readonly answer: string }
   ): Effect.Effect<Reply, Problem> => {
     if (stored.request !== request) return Effect.fail(keyReused())
-    const reply = JSON.parse(stored.answer) as Reply
+    const reply = ownJson<Reply>(stored.answer)
     return Effect.succeed({ ...reply, headers: { ...reply.headers, "idempotency-replayed": "true" } })
   }
   const settled = <A>(work: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>

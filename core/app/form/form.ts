@@ -9,7 +9,6 @@ import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import { visitor } from "../../domain/access/caller.ts"
 import type { AccessResolver } from "../../domain/access/resolve.ts"
-import { isBag } from "../../domain/bag.ts"
 import {
   challengeContext,
   challengeMs,
@@ -24,6 +23,7 @@ import type { Form, Forms, FormSettings } from "../../domain/form/form.ts"
 import { formDocument } from "../../domain/meta/form.ts"
 import { invalidParameter, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { isJsonObject } from "../../domain/value/json-kind.ts"
 import type { Json } from "../../domain/value/kind.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { SubmissionsError } from "../../ports/submissions.ts"
@@ -77,12 +77,12 @@ const readSubmission = (
   body: Uint8Array
 ): Result.Result<{ readonly values: Json; readonly proof: Json | undefined }, Problem> =>
   Result.flatMap(readJson(body), (read) => {
-    if (!isBag(read)) {
+    if (!isJsonObject(read)) {
       return Result.fail(invalidParameter("values", "The body must be an object with values and proof."))
     }
     const extra = Object.keys(read).find((name) => name !== "values" && name !== "proof")
     if (extra !== undefined) return Result.fail(invalidParameter(extra.slice(0, 100), "The body has no such member."))
-    const { proof, values } = read as { readonly [member: string]: Json }
+    const { proof, values } = read
     return values === undefined
       ? Result.fail(invalidParameter("values", "The values are required."))
       : Result.succeed({ values, proof })

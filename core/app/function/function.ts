@@ -23,6 +23,7 @@ import {
   mayCall
 } from "../../domain/function/declaration.ts"
 import { hearsEnqueued, type JobDatabase, queueSchema } from "../../domain/job/definition.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { accessDenied, notFound, Problem, problem } from "../../domain/problem.ts"
 import type { Json } from "../../domain/value/kind.ts"
 import type { SchemaIssue } from "../../domain/value/standard-schema.ts"
@@ -79,7 +80,7 @@ class LazyTransaction {
   #open(): Promise<Transaction> {
     if (this.#fiber === null) {
       const work = this.#core.records.transaction((tx) => {
-        const handle = tx.handle as Transaction & JobDatabase
+        const { handle } = tx
         this.#handle = handle
         // These writes count as writes through the API: captured changes name the caller.
         const told = Effect.promise(() =>
@@ -146,7 +147,8 @@ const recordsOf = (
     return read(outcome.success)
   }
   const textOf = ({ body }: Reply): string => typeof body === "string" ? body : decoder.decode(body ?? undefined)
-  const recordOf = (reply: Reply): never => JSON.parse(textOf(reply)) as never
+  /** What a record is of is known to whoever asks for it. */
+  const recordOf = (reply: Reply): never => ownJson(textOf(reply))
   const segment = (key: Json): string =>
     (Array.isArray(key) ? key : [key]).map((part) => encodeURIComponent(String(part))).join(",")
   const bytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value))
@@ -163,10 +165,9 @@ const recordsOf = (
   })
   return {
     list: async (query = {}) => {
-      const page = await seen(() => app.search(call(), resource, bytes(queryOf(query)))) as {
-        readonly items: never
-        readonly next_page_token: string
-      }
+      const page: { readonly items: never; readonly next_page_token: string } = await seen(() =>
+        app.search(call(), resource, bytes(queryOf(query)))
+      )
       return { items: page.items, nextPageToken: page.next_page_token === "" ? null : page.next_page_token }
     },
     get: async (key) => {
@@ -258,7 +259,7 @@ export const runFunction = (
     const limited = Effect.timeoutOrElse(work, {
       duration: longestRun,
       orElse: () =>
-        Effect.fail(problem("unavailable", "The function took too long.", {}, { "retry-after": "5" }) as unknown)
+        Effect.fail<unknown>(problem("unavailable", "The function took too long.", {}, { "retry-after": "5" }))
     })
     // What the transaction met explains what was thrown, however the function wrapped it.
     const judged = Effect.catchCause(Effect.catch(limited, thrown), (cause): Effect.Effect<never, Problem> =>

@@ -16,7 +16,6 @@ import {
 } from "../../domain/hook/declaration.ts"
 import { encodeMessage, keptHeaders, mostHeaders } from "../../domain/hook/message.ts"
 import { isMessageId, type NoClaim, readClaim, schemeHeaders, stripeId } from "../../domain/hook/signature.ts"
-import type { JobDatabase } from "../../domain/job/definition.ts"
 import { planEnqueue } from "../../domain/job/enqueue.ts"
 import { outageOf, outageProblem } from "../../domain/outage.ts"
 import { isProblem, notFound, Problem, problem } from "../../domain/problem.ts"
@@ -252,7 +251,7 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     // Three parts: the keys of callers have two.
     const claim = { scope: JSON.stringify(["hook", name, "message"]), key: id ?? "", now }
     const work = inTransaction(core, (tx) => {
-      const enqueued = Effect.mapError(queue.enqueue([plan], tx.handle as JobDatabase), queueProblem)
+      const enqueued = Effect.mapError(queue.enqueue([plan], tx.handle), queueProblem)
       if (id === null) return Effect.asVoid(enqueued)
       return Effect.gen(function*() {
         // A twin waits until the first has ended. So it gets the same answer, and not a refusal.

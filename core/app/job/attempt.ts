@@ -31,7 +31,7 @@ const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promi
   new Promise((resolve, reject) => {
     const stop = (): void => {
       cancel()
-      reject(signal.reason as Error)
+      reject(signal.reason)
     }
     const cancel = timers.after(milliseconds, () => {
       signal.removeEventListener("abort", stop)

@@ -19,6 +19,7 @@ import {
   type PendingJob,
   type PendingPosition
 } from "../../domain/job/state.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../../domain/problem.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queue.ts"
 import type { SealService } from "../../ports/seal.ts"
@@ -180,7 +181,7 @@ export const makeQueueApp = (
     const text = seal.open(context, token)
     return text === null
       ? Result.fail(invalidParameter("page_token", "The token is not one of this list."))
-      : Result.succeed(JSON.parse(text) as Position)
+      : Result.succeed(ownJson<Position>(text))
   }
 
   /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */

@@ -38,7 +38,7 @@ it.each<Way["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
       how,
       shape: {
         layout,
-        page: { where: always, limit: 501 },
+        page: { where: always, order: [], limit: 501 },
         write: ([row]: readonly string[]) => {
           seen.push(others.turns())
           return { open: `{"id":${row},"text":"${"x".repeat(30_000)}"`, etag: "" }

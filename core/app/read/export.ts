@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Field } from "../../domain/model/model.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { accessDenied, invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { itemWith, untagged } from "../../domain/read/item.ts"
@@ -153,7 +154,7 @@ const table = (
     head: `\uFEFF${heads.map(text).join(between)}\r\n`,
     row: (row, at, expanded) => {
       let own: ShownRecord | undefined
-      const ownRecord = () => own ??= JSON.parse(`${shape.write(row, bindings).open}}`) as ShownRecord
+      const ownRecord = () => own ??= ownJson<ShownRecord>(`${shape.write(row, bindings).open}}`)
       const cells = columns.flatMap(({ field, first, place, rest, write }) => {
         if (place >= 0) {
           return field.file === null
@@ -164,7 +165,7 @@ const table = (
         const found = rest.reduce<Related | null>((from, name) => from?.one(name) ?? null, start)
         return field.file === null
           ? [write(found?.row[found.layout.position.get(field)!] ?? null)]
-          : fileCells(found === null ? {} : JSON.parse(found.json()) as ShownRecord, field, origin).map(text)
+          : fileCells(found === null ? {} : ownJson(found.json()), field, origin).map(text)
       })
       return `${cells.join(between)}\r\n`
     }

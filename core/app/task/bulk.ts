@@ -150,7 +150,8 @@ const preview = Effect.fnUntraced(function*(
   bindings: Bindings
 ): Effect.fn.Return<Preview, Problem | RecordsError> {
   const until = (yield* Clock.currentTimeMillis) + previewMs
-  const found = { tried: 0, written: 0, refused: 0, refusals: [] as TaskRefusal[] }
+  const refusedLines: TaskRefusal[] = []
+  const found = { tried: 0, written: 0, refused: 0, refusals: refusedLines }
   let after: readonly Cell[] | null = null
   do {
     const { items, next }: BulkBatch = yield* readBatchRows(core, scope, bindings, after)

@@ -96,7 +96,7 @@ const lockedRows = Effect.fnUntraced(function*(
   const found = yield* tx.page({ shape: { ...page, columns: model.key }, bindings })
   if (found.length > most) return yield* Effect.fail(tooMany(call.path, most))
   if (found.length === 0) return []
-  const where = allOf([keyed(model, found as ReadonlyArray<readonly string[]>), page.where])
+  const where = allOf([keyed(model, found), page.where])
   yield* tx.lockAll({ model, where, bindings })
   const checks = [decisionTree(access.decisions[ruleOf(op)])]
   return yield* tx.page({ shape: { ...page, where, limit: found.length, checks }, bindings })

@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import { type Caller, sharedRoles } from "../../domain/access/caller.ts"
 import type { JobModel } from "../../domain/job/definition.ts"
 import { LeftToOthers, leftToOthers } from "../../domain/job/failure.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { Problem, problem } from "../../domain/problem.ts"
 import { readPlan } from "../../domain/task/mapping.ts"
 import { batchSize, working } from "../../domain/task/task.ts"
@@ -73,7 +74,7 @@ const bulkBatch = Effect.fnUntraced(function*(
   const scope = yield* Effect.fromResult(Result.gen(() => bulkScope(use.core, accesses, task.resource, request, limit)))
   // For every batch, `now()` in the filter is the start of the task.
   const bindings = { caller, now: microsFromCell(task.createdAt), params: [] }
-  const after = task.position === null ? null : JSON.parse(task.position) as readonly Cell[]
+  const after = task.position === null ? null : ownJson<readonly Cell[]>(task.position)
   const { items, next } = yield* readBatchRows(use.core, scope, bindings, after)
   return {
     count: items.length,
@@ -96,7 +97,7 @@ const importBatch = Effect.fnUntraced(function*(
   const plan = yield* Effect.fromResult(readPlan(access, request, { ...request.plan! }))
   const part = Number(task.position ?? "0")
   const text = yield* use.tasks.part(task.id, part)
-  const lines = text === null ? [] : JSON.parse(text) as readonly UploadedLine[]
+  const lines = text === null ? [] : ownJson<readonly UploadedLine[]>(text)
   const isLast = task.done + lines.length >= (task.total ?? 0) || text === null
   return {
     count: lines.length,

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Model, Relation } from "../../domain/model/model.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { writeKey } from "../../domain/read/key.ts"
 import type { Json } from "../../domain/value/kind.ts"
@@ -104,7 +105,7 @@ const several = (
       const withBody = visible && preference !== "minimal"
       const headers = {
         ...(preference === (withBody ? "representation" : "minimal") ? preferenceApplied(preference) : {}),
-        ...(visible ? { etag: (JSON.parse(record) as { readonly etag: string }).etag } : {}),
+        ...(visible ? { etag: ownJson<{ readonly etag: string }>(record).etag } : {}),
         location: `${call.path}/${writeKey(first!.key)}`
       }
       return withBody ? json(201, withBelow(plan, entries), headers) : { status: 201, headers, body: null }

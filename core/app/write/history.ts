@@ -17,6 +17,7 @@ import { invalidParameter, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { keyCondition } from "../../domain/read/key.ts"
 import { cellFromJson } from "../../domain/value/cell.ts"
+import { isJsonObject } from "../../domain/value/json-kind.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
 import type { Values } from "../../domain/write/body.ts"
 import { isFileOwned } from "../../domain/write/file.ts"
@@ -80,8 +81,8 @@ export const readVersion = (core: Core, tracked: Model, body: Json): Result.Resu
   const refused = Result.fail(
     invalidParameter("version", "The body must be an object with the history_id of a version.")
   )
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return refused
-  const { version, ...more } = body as { readonly [member: string]: Json }
+  if (!isJsonObject(body)) return refused
+  const { version, ...more } = body
   if (version === undefined || Object.keys(more).length > 0) return refused
   return Result.match(cellFromJson(track.model.key[0]!, version), {
     onFailure: () => refused,

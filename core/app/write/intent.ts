@@ -10,6 +10,7 @@ import type { Field, Model, WireRecord } from "../../domain/model/model.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { wireRecord } from "../../domain/read/record.ts"
+import { isJsonObject } from "../../domain/value/json-kind.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
 import { invalidRecord, readCreate, readOnlyError, readPatch, validateRecord } from "../../domain/write/body.ts"
 import type { Additions, Values } from "../../domain/write/body.ts"
@@ -72,7 +73,7 @@ export const prepareCreate = (
     if (access.fieldWritable.size > 0 || access.model.validate.length > 0) {
       const record = wireRecord(access.model, (field) => values.get(field) ?? null)
       const allowed = Result.flatMap(
-        checkFieldRules(access, Object.keys(body as object), record),
+        checkFieldRules(access, isJsonObject(body) ? Object.keys(body) : [], record),
         () => validateRecord(access, record)
       )
       if (Result.isFailure(allowed)) return Result.fail(allowed.failure)

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import { rolesKey } from "../../domain/access/caller.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
+import { ownJson } from "../../domain/own-json.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { readKey, writeKey } from "../../domain/read/key.ts"
@@ -139,7 +140,7 @@ const writeStored = (call: Call, { reply: { body, ...reply }, written }: Outcome
 /** Reads a kept answer. Earlier versions wrote the body into the JSON. */
 const readStored = (text: string): StoredAnswer => {
   const end = text.indexOf("\n")
-  const { reply, ...about } = JSON.parse(end < 0 ? text : text.slice(0, end)) as StoredAnswer
+  const { reply, ...about } = ownJson<StoredAnswer>(end < 0 ? text : text.slice(0, end))
   return { ...about, reply: { ...reply, body: end < 0 ? reply.body ?? null : text.slice(end + 1) } }
 }
 
@@ -154,11 +155,9 @@ const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
 const replayed = (call: Call, stored: string): Reply => {
   const answer = readStored(stored)
   const { reply } = answer
-  const headers = { ...reply.headers, "idempotency-replayed": "true" }
+  const headers: { readonly [name: string]: string } = { ...reply.headers, "idempotency-replayed": "true" }
   if (isReadable(call, answer)) return { ...reply, headers }
-  const { "content-type": _, etag: __, "preference-applied": ___, ...rest } = headers as {
-    readonly [name: string]: string
-  }
+  const { "content-type": _, etag: __, "preference-applied": ___, ...rest } = headers
   return { status: reply.status, headers: rest, body: null }
 }
 
@@ -205,7 +204,7 @@ export const answerWrite = <E = never>(
         ? Effect.succeed({ reply: error.reply, written: [] })
         : error instanceof RecordsError
         ? refused(error)
-        : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
+        : Effect.fail(error)
   )
   return Effect.map(phase(fiber, "write.execute", outcome), ({ reply, written }) => {
     for (const one of written) committed(core, one)

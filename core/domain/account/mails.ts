@@ -2,6 +2,7 @@
 
 import * as Result from "effect/Result"
 import { isBag } from "../bag.ts"
+import { isOneOf } from "../value/table.ts"
 import { type AccountError, refuse } from "./account.ts"
 import { isPlainUrl } from "./origin.ts"
 
@@ -51,7 +52,7 @@ export const readAccountMails = (raw: unknown): Result.Result<AccountMails | nul
     return Result.succeed({ passwordReset: true, invitations: true, signInAlerts: true, notices: true, page: null })
   }
   if (!isBag(raw)) return wrong("mail must be true, or say which mails: { passwordReset: true }.")
-  const unknown = Object.keys(raw).find((name) => name !== "page" && !(names as readonly string[]).includes(name))
+  const unknown = Object.keys(raw).find((name) => name !== "page" && !isOneOf(names, name))
   if (unknown !== undefined) return wrong(`mail has no "${unknown}": there are ${names.join(", ")} and page.`)
   const flag = names.find((name) => raw[name] !== undefined && typeof raw[name] !== "boolean")
   if (flag !== undefined) return wrong(`mail.${flag} must be true or false.`)
@@ -59,15 +60,15 @@ export const readAccountMails = (raw: unknown): Result.Result<AccountMails | nul
   if (page !== undefined && (typeof page !== "string" || !isSafePage(page))) {
     return wrong("mail.page must be an https URL without password, query and fragment.")
   }
-  const [passwordReset, invitations, signInAlerts, notices] = names.map((name) => raw[name] === true) as [
-    boolean,
-    boolean,
-    boolean,
-    boolean
-  ]
   return Result.succeed(
-    passwordReset || invitations || signInAlerts || notices
-      ? { passwordReset, invitations, signInAlerts, notices, page: typeof page === "string" ? page : null }
+    names.some((name) => raw[name] === true)
+      ? {
+        passwordReset: raw["passwordReset"] === true,
+        invitations: raw["invitations"] === true,
+        signInAlerts: raw["signInAlerts"] === true,
+        notices: raw["notices"] === true,
+        page: typeof page === "string" ? page : null
+      }
       : null
   )
 }

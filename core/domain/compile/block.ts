@@ -125,7 +125,7 @@ const asJson = (raw: unknown): Json | undefined => {
   if (raw === undefined) return null
   try {
     const text = JSON.stringify(raw)
-    return text === undefined || text.length > mostText ? undefined : JSON.parse(text) as Json
+    return text === undefined || text.length > mostText ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }

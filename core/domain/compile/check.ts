@@ -56,8 +56,6 @@ export const addressName = (name: string): string | null =>
 /** Reports one thing that is wrong at a known place: what is wrong, and what to do about it. */
 export type Say = (message: string, fix: string) => void
 
-export const isFunction = (value: unknown): value is (...args: never) => unknown => typeof value === "function"
-
 export const isAsync = (value: unknown): boolean => Object.prototype.toString.call(value) === "[object AsyncFunction]"
 
 /** A text that people read: not empty, at most 200 characters. */

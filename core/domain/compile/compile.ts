@@ -212,11 +212,9 @@ const refuseTenant = (tenant: string | number | undefined, models: Models, repor
 }
 
 /** Changes are captured by table: a resource without events whose table has some writes for them, too. */
-const shareCapture = (models: readonly Model[]): void => {
+const shareCapture = (models: ReadonlyArray<Model & { captured: boolean }>): void => {
   const captured = new Set(models.flatMap((model) => model.captured ? [tableName(model)] : []))
-  for (const model of models as ReadonlyArray<{ -readonly [Name in keyof Model]: Model[Name] }>) {
-    model.captured = captured.has(tableName(model))
-  }
+  for (const model of models) model.captured = captured.has(tableName(model))
 }
 
 /**
@@ -297,7 +295,8 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     say("db is not the URL of a PostgreSQL database.", "Write \"postgres://…\", or set DATABASE_URL and leave db out.")
   }
 
-  const webhooks = (raw as { readonly [webhooksOf]?: Webhooks })[webhooksOf] ?? null
+  const { [webhooksOf]: ofWebhooks }: { readonly [webhooksOf]?: Webhooks } = raw
+  const webhooks = ofWebhooks ?? null
   const schemas = readSchemas(raw["schemas"], webhooks?.schema ?? null, say)
   refuseClashes(schemas, models, say)
   const elsewhere = raw["authenticate"] !== undefined || (isBag(raw["auth"]) && raw["auth"]["jwksUrl"] !== undefined)

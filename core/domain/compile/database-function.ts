@@ -7,6 +7,7 @@ import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { Argument, Field, FunctionSource, Model } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
+import { isKeyOf } from "../value/table.ts"
 import { isIdentifier, refuseUnknownKeys } from "./check.ts"
 import { type DraftField, readFields, shapeOf } from "./field.ts"
 
@@ -63,8 +64,8 @@ const typeOf = (field: Field): string =>
   `"pg_catalog"."${
     field.kind === "integer"
       ? `int${field.bits / 8}`
-      : Object.hasOwn(typesOfKinds, field.kind)
-      ? typesOfKinds[field.kind as keyof typeof typesOfKinds]
+      : isKeyOf(typesOfKinds, field.kind)
+      ? typesOfKinds[field.kind]
       : "text"
   }"`
 

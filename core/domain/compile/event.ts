@@ -2,14 +2,14 @@
  * Compiles the events of one resource. A malformed event is refused, so that none is sent for the wrong changes.
  */
 
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isFunction } from "../bag.ts"
 import { didYouMean, shown } from "../declare/refusal.ts"
 import { builtInEvents, type ChangeOperation, changeOperations, type CompiledEvent } from "../model/event.ts"
-import { isAsync, isFunction, isName, nameRule, refuseUnknownKeys } from "./check.ts"
+import { isKeyOf } from "../value/table.ts"
+import { isAsync, isName, nameRule, refuseUnknownKeys } from "./check.ts"
 import type { RuleScope } from "./rule.ts"
 
-const builtIn = (name: string): ChangeOperation | null =>
-  Object.hasOwn(builtInEvents, name) ? builtInEvents[name as keyof typeof builtInEvents] : null
+const builtIn = (name: string): ChangeOperation | null => isKeyOf(builtInEvents, name) ? builtInEvents[name] : null
 
 const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent | null => {
   const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
@@ -53,10 +53,11 @@ const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent 
   }
   const match = raw["match"]
   if (match === undefined) return { name, on, match: null }
-  if (!isFunction(match)) say(`${path}.match is ${shown(match)}, not a function.`, fix)
-  else if (isAsync(match)) {
+  if (!isFunction<NonNullable<CompiledEvent["match"]>>(match)) {
+    say(`${path}.match is ${shown(match)}, not a function.`, fix)
+  } else if (isAsync(match)) {
     say(`${path}.match is an async function; its answer would always count as yes.`, "Decide without waiting.")
-  } else return { name, on, match: match as NonNullable<CompiledEvent["match"]> }
+  } else return { name, on, match }
   return null
 }
 

@@ -13,6 +13,7 @@ import { isRangeElement } from "../value/exact.ts"
 import type { ElementShape, RangeElement, ScalarKind, Shape } from "../value/kind.ts"
 import { defaultElements, mostElements } from "../value/list.ts"
 import { isNative, isWritableNative } from "../value/native.ts"
+import { keysOf } from "../value/table.ts"
 import { canBeKey, hasOrder } from "../value/traits.ts"
 import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
@@ -213,9 +214,7 @@ const readElement = (raw: unknown, say: Say): FieldSpec => {
     say(`The elements of an array cannot be of the kind ${spec.kind}.`, never)
     return blankField
   }
-  const more = Object.keys(blankField).find((name) =>
-    !ofElements.has(name) && spec[name as keyof FieldSpec] !== blankField[name as keyof FieldSpec]
-  )
+  const more = keysOf(blankField).find((name) => !ofElements.has(name) && spec[name] !== blankField[name])
   if (more !== undefined) {
     say(`${more}() stands at the elements of the array.`, `Write it behind the array: f.array(…).${more}().`)
   }
@@ -281,9 +280,7 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
       continue
     }
     const own = readSpec(raw, sayOf)
-    const more = Object.entries(own).filter(([part, value]) =>
-      !pathParts.has(part) && value !== blankField[part as keyof FieldSpec]
-    )
+    const more = keysOf(own).filter((part) => !pathParts.has(part) && own[part] !== blankField[part])
     if (!pathKinds.includes(own.kind)) {
       sayOf(
         `values of the kind ${own.kind} have no exact form in JSON.`,
@@ -292,7 +289,7 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
           : `The kinds are ${pathKinds.join(", ")}.`
       )
     } else if (more.length > 0) {
-      sayOf(`it takes no ${more[0]![0]}.`, "A path takes filterable(), sortable() and ordered().")
+      sayOf(`it takes no ${more[0]}.`, "A path takes filterable(), sortable() and ordered().")
     } else if (own.ordered === "type") {
       sayOf("JSON has no enum type.", "Write ordered().")
     } else if (!own.filterable && !own.sortable) {

@@ -3,7 +3,7 @@
  * folder can be written or a bucket answers is asked elsewhere.
  */
 
-import { type Bag, isBag, isTextList } from "../bag.ts"
+import { type Bag, isBag, isFunction, isTextList } from "../bag.ts"
 import type { FileSpec } from "../declare/file.ts"
 import { filesEnvironment } from "../declare/file.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
@@ -17,7 +17,7 @@ import { defaultMaxSize, imageFormats, needsImage } from "../model/file.ts"
 import type { FileField, Processor, Variant } from "../model/file.ts"
 import type { Model, Models } from "../model/model.ts"
 import type { Shape } from "../value/kind.ts"
-import { isCount, isFunction, isName, refuseUnknownKeys, type Say } from "./check.ts"
+import { isCount, isName, refuseUnknownKeys, type Say } from "./check.ts"
 import type { DraftColumn, DraftField } from "./field.ts"
 
 /** What is known of the resource that a field belongs to. */
@@ -138,12 +138,12 @@ const readProcessor = (raw: unknown, name: string, say: Say): Processor | null =
   }
   if (of === "custom") {
     const { accepts, run } = given
-    if (!isFunction(run)) {
+    if (!isFunction<Extract<Processor, { of: "custom" }>["run"]>(run)) {
       say(`derive.${name} has no function run.`, "Write processor({ run: async (file) => … }).")
       return null
     }
     const types = accepts === null ? null : readAccept(accepts, say)
-    return { of, accepts: types, run: run as Extract<Processor, { of: "custom" }>["run"] }
+    return { of, accepts: types, run }
   }
   if (of === "width" || of === "height" || of === "size" || of === "type") return { of }
   say(`derive.${name} is no processor that there is.`, "Write imageSize(\"width\") or imageSize(\"height\").")
@@ -356,7 +356,7 @@ export const compileFiles = (raw: unknown, models: Models, report: Report): File
   const files: Bag = isBag(raw) ? raw : {}
   if (raw !== undefined && !isBag(raw)) say(`files is ${shown(raw)}.`, "Write files: { providers: { … } }.")
   refuseUnknownKeys(files, ["providers", "retention", "secret", "trustedHosts", "imageProcessor"], "files", say)
-  const environment = (files as { readonly [filesEnvironment]?: unknown })[filesEnvironment]
+  const { [filesEnvironment]: environment }: { readonly [filesEnvironment]?: unknown } = files
   const variables: Bag = isBag(environment) ? environment : {}
   const declared: Bag = isBag(files["providers"]) ? files["providers"] : {}
   if (files["providers"] !== undefined && !isBag(files["providers"])) {

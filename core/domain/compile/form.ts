@@ -4,7 +4,7 @@
  */
 
 import type { Access } from "../access/access.ts"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isList } from "../bag.ts"
 import type { Report } from "../declare/refusal.ts"
 import { didYouMean, shown } from "../declare/refusal.ts"
 import { defaultDifficulty } from "../form/form.ts"
@@ -132,13 +132,13 @@ const readForm = (raw: Bag, view: View, path: string, forms: Forms, scope: FormS
       "Write scheme, host and port as browsers send them, such as [\"https://www.example.com\"]; there is no wildcard."
     )
   }
-  if (!Array.isArray(names) || names.length === 0) {
+  if (!isList(names) || names.length === 0) {
     say(`fields is ${shown(names)}, not a list of fields.`, "List what a visitor fills in.")
     return null
   }
   const broken = scope.broken(model.name)
   const fields: Field[] = []
-  for (const each of names as readonly unknown[]) {
+  for (const each of names) {
     const field = typeof each === "string" ? model.byName.get(each) : undefined
     if (field === undefined) {
       say(

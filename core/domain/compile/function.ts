@@ -1,14 +1,16 @@
 /** Compiles `functions` of a configuration: names, who may call, and what they take. A function without a rule is refused, as nobody could say who calls it. */
 
-import { isBag, isTextList } from "../bag.ts"
+import { isBag, isFunction, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { ApiFunction, Functions } from "../function/declaration.ts"
 import { isStandardSchema } from "../value/standard-schema.ts"
-import { isAsync, isFunction, refuseUnknownKeys, type Say } from "./check.ts"
+import { isAsync, refuseUnknownKeys, type Say } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 
 /** What stands in the path of a route: the name of a function or hook. */
 export const routeName = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/
+
+type RolesRule = Extract<ApiFunction["roles"], (...context: never) => unknown>
 
 const example = "defineFunction({ roles: [\"admin\"], run: (input, context) => … })"
 
@@ -31,7 +33,9 @@ const compileFunction = (name: string, raw: unknown, roles: KnownRoles, say: Say
       "Use a schema of Effect, Zod, Valibot or ArkType, or leave it out."
     )
   }
-  if (!isFunction(run)) say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
+  if (!isFunction<ApiFunction["run"]>(run)) {
+    say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
+  }
   if (description !== undefined && typeof description !== "string") {
     say(`${path}.description is ${shown(description)}, not a text.`, "Write one sentence.")
   }
@@ -47,8 +51,8 @@ const compileFunction = (name: string, raw: unknown, roles: KnownRoles, say: Say
   return {
     name,
     input: isStandardSchema(input) ? input : null,
-    roles: (who === true || isFunction(who) || isTextList(who) ? who : []) as ApiFunction["roles"],
-    run: (isFunction(run) ? run : () => undefined) as ApiFunction["run"],
+    roles: who === true || isFunction<RolesRule>(who) || isTextList(who) ? who : [],
+    run: isFunction<ApiFunction["run"]>(run) ? run : () => undefined,
     description: typeof description === "string" ? description : null
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import * as Result from "effect/Result"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isFunction, isList } from "../bag.ts"
 import { type Report, shown } from "../declare/refusal.ts"
 import { toleranceSeconds as usualTolerance } from "../event/signature.ts"
 import type {
@@ -20,9 +20,11 @@ import { messageSchema } from "../hook/message.ts"
 import { keyOfSecret } from "../hook/signature.ts"
 import { hookPrefix } from "../job/definition.ts"
 import { isStandardSchema } from "../value/standard-schema.ts"
-import { isCount, isFunction, isProse, refuseUnknownKeys, type Say } from "./check.ts"
+import { isCount, isProse, refuseUnknownKeys, type Say } from "./check.ts"
 import { routeName } from "./function.ts"
 import { readTries, triesNames } from "./jobs.ts"
+
+type HookWork = (message: HookMessage<unknown>, context: HookContext) => void | Promise<void>
 
 const example = "defineHook({ verify: standardWebhooks({ secret }), run: async (message, { db }) => { … } })"
 
@@ -51,11 +53,12 @@ const compileSecrets = (scheme: SignatureScheme, options: Bag, say: Say): readon
     return []
   }
   const several = "secrets" in options
-  if (several && (!Array.isArray(secrets) || secrets.length === 0 || secrets.length > mostSecrets)) {
+  const all = several ? secrets : [secret]
+  if (!isList(all) || all.length === 0 || all.length > mostSecrets) {
     say(`has secrets that are no list of 1 to ${mostSecrets} texts.`, fix)
     return []
   }
-  return (several ? secrets as readonly unknown[] : [secret]).flatMap((each, index) => {
+  return all.flatMap((each, index) => {
     const key = keyOfSecret(scheme, each)
     if (Result.isSuccess(key)) return [key.success]
     say(`has ${several ? `secrets[${index}]` : "a secret"} that cannot be used: ${key.failure}.`, fix)
@@ -64,7 +67,7 @@ const compileSecrets = (scheme: SignatureScheme, options: Bag, say: Say): readon
 }
 
 const compileVerifier = (raw: unknown, path: string, say: Say): Verifier | null => {
-  if (isFunction(raw)) return { of: "function", verify: raw as VerifyRequest }
+  if (isFunction<VerifyRequest>(raw)) return { of: "function", verify: raw }
   const scheme = isBag(raw) && raw["_tag"] === "HookScheme" ? raw["scheme"] : undefined
   if (!isBag(raw) || !isScheme(scheme)) {
     say(
@@ -118,13 +121,12 @@ const compileHook = (name: string, raw: unknown, say: Say): Hook | null => {
       "Use a schema of Effect, Zod, Valibot or ArkType, or leave it out."
     )
   }
-  if (!isFunction(run)) say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
+  if (!isFunction<HookWork>(run)) say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
   if (description !== undefined && !isProse(description, 1_000)) {
     say(`${path}.description is not a text of at most 1,000 characters.`, "Write one sentence.")
   }
   const tries = readTries(declaration, (message, fix) => say(`${path}: ${message}`, fix))
-  if (verifier === null || !isFunction(run)) return null
-  const work = run as (message: HookMessage<unknown>, context: HookContext) => void | Promise<void>
+  if (verifier === null || !isFunction<HookWork>(run)) return null
   return {
     name,
     description: typeof description === "string" ? description : null,
@@ -132,8 +134,9 @@ const compileHook = (name: string, raw: unknown, say: Say): Hook | null => {
     job: {
       name: `${hookPrefix}${name}`,
       payload: messageSchema(isStandardSchema(input) ? input : null),
+      // The queue gives a job what its schema made.
       run: (message, context) =>
-        work(message as HookMessage<unknown>, {
+        run(message as HookMessage<unknown>, {
           ...context,
           enqueue: (job, payload, options) => job.enqueue(context.db, payload, options)
         }),

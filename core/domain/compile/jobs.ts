@@ -1,7 +1,7 @@
 /** Judges declared jobs: names, settings, schedules. Everything wrong is a refusal that names the job and what to write. */
 
 import * as Result from "effect/Result"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isFunction } from "../bag.ts"
 import { type Report, shown } from "../declare/refusal.ts"
 import { hookPrefix, jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
 import { longestPer, mostOfRate, type Rate, shortestPer, usualBurst } from "../job/rate.ts"
@@ -215,7 +215,7 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
   if (name.startsWith(hookPrefix)) say(`names with ${hookPrefix} are those of hooks.`, "Give it another name.")
   if (isOwnJob(name)) say("its name is that of a job of the service's own.", "Give it another name.")
   refuseUnknownKeys(declared, optionNames, "", say)
-  if (typeof run !== "function") {
+  if (!isFunction<JobModel["run"]>(run)) {
     say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
   }
   if (payload !== undefined && !isStandardSchema(payload)) {
@@ -231,7 +231,8 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
   return {
     name,
     payload: schema,
-    run: run as JobModel["run"],
+    // What is no function is refused: no job of it is made.
+    run: isFunction<JobModel["run"]>(run) ? run : () => undefined,
     ...readTries(declared, say),
     ordered: ordered === true,
     schedule: readRecurring(declared, schema, say)

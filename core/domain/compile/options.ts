@@ -9,7 +9,7 @@ import { readAccountMails } from "../account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
-import { type Bag, isBag, isTextList } from "../bag.ts"
+import { type Bag, isBag, isFunction, isList, isTextList } from "../bag.ts"
 import { type AuthDeclaration, defaultOptions, type Options } from "../declare/config.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
 import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
@@ -140,7 +140,7 @@ const readHooks = (raw: unknown, say: Say): Options["writeHooks"] => {
     return []
   }
   return raw.flatMap((hook: unknown, index) => {
-    if (typeof hook === "function") return [hook as Options["writeHooks"][number]]
+    if (isFunction<Options["writeHooks"][number]>(hook)) return [hook]
     say(`options.writeHooks[${index}] is ${shown(hook)}, not a function.`, fix)
     return []
   })
@@ -186,12 +186,13 @@ const readTasks = (raw: unknown, say: Say): Options["tasks"] => {
   }
   refuseUnknownKeys(raw, ["ownerRoles", "maxImportBytes"], "options.tasks", say)
   const { ownerRoles = null } = raw
-  if (ownerRoles !== null && typeof ownerRoles !== "function") {
+  const readsRoles = isFunction<NonNullable<Options["tasks"]["ownerRoles"]>>(ownerRoles)
+  if (ownerRoles !== null && !readsRoles) {
     say(`options.tasks.ownerRoles is ${shown(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
   }
   return {
     mode: "on",
-    ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Options["tasks"]["ownerRoles"] : null,
+    ownerRoles: readsRoles ? ownerRoles : null,
     maxImportBytes: count(
       raw["maxImportBytes"],
       "options.tasks.maxImportBytes",
@@ -250,12 +251,12 @@ const manifestProblem = (raw: unknown): string | null => {
 const readPlugins = (raw: unknown, say: Say): readonly string[] => {
   if (raw === undefined || raw === false) return []
   const fix = "Write plugins: [\"https://plugins.example.com/map/manifest.json\"], or false."
-  if (!Array.isArray(raw) || raw.length > 50) {
+  if (!isList(raw) || raw.length > 50) {
     say(`options.plugins is ${shown(raw)}, not a list of at most 50 manifests.`, fix)
     return []
   }
   const plugins: string[] = []
-  for (const [index, address] of (raw as readonly unknown[]).entries()) {
+  for (const [index, address] of raw.entries()) {
     const problem = plugins.includes(String(address)) ? "is listed twice." : manifestProblem(address)
     if (problem === null) plugins.push(String(address))
     else say(`options.plugins[${index}] ${problem} It is ${shownAddress(address)}.`, fix)
@@ -295,7 +296,7 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     rowPermissions: readRowPermissions(raw["rowPermissions"], of, say),
     basePath: readBasePath(raw["basePath"], say),
     writeHooks: readHooks(raw["writeHooks"], say),
-    onUnhandledError: typeof onUnhandledError === "function" ? onUnhandledError as Options["onUnhandledError"] : null,
+    onUnhandledError: isFunction<NonNullable<Options["onUnhandledError"]>>(onUnhandledError) ? onUnhandledError : null,
     cors: readCors(raw["cors"], say),
     sources: readSources(sources, of),
     plugins: readPlugins(raw["plugins"], say),

@@ -63,7 +63,8 @@ export const readMaterialized = (resource: string, declaration: Bag, report: Rep
   if (declaration["readOnly"] === false) {
     say("A materialized view cannot be written, and readOnly is false.", "Remove readOnly.")
   }
-  const { schedule, timeout, timezone = "UTC" } = raw === true ? {} as Bag : raw
+  const settings: Bag = raw === true ? {} : raw
+  const { schedule, timeout, timezone = "UTC" } = settings
   if (raw !== true) refuseUnknownKeys(raw, ["schedule", "timezone", "timeout"], "materialized", say)
   const timeoutMs = timeout === undefined ? usualTimeout : durationMs(timeout)
   if (timeoutMs === null || timeoutMs < 1_000 || timeoutMs > longestTimeout) {

@@ -446,7 +446,7 @@ const checkPlaces = (draft: Draft, shapes: Shapes, report: Report): void => {
 const isJson = (value: unknown, depth = 0): value is Json =>
   value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) ||
   (depth < 64 && typeof value === "object" && Object.values(value).every((item) => isJson(item, depth + 1)) &&
-    (Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)))
+    (Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value))))
 
 /** The field with its default in the form that records show. A default that is no value of the field is reported. */
 const withDefault = (resource: string, field: Field, report: Report): Field => {
@@ -632,7 +632,7 @@ export const buildModel = (
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
-  const later = (draft.declaration as { readonly [actsLater]?: ActsLater })[actsLater]
+  const { [actsLater]: later }: { readonly [actsLater]?: ActsLater } = draft.declaration
   const model: Model = {
     name: draft.name,
     description: descriptionOf(draft, report),

@@ -6,13 +6,13 @@
 import * as Result from "effect/Result"
 import type { CompiledFieldRules, CompiledRule, CompiledRules, Operation, RuleFunction } from "../access/rules.ts"
 import { operations } from "../access/rules.ts"
-import { isBag, isTextList } from "../bag.ts"
+import { isBag, isFunction, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readFilter } from "../filter/read.ts"
 import { type FilterTree, relatedOf } from "../filter/tree.ts"
 import type { Field, ValidateRule } from "../model/model.ts"
-import { isAsync, isFunction, refuseUnknownKeys } from "./check.ts"
+import { isAsync, refuseUnknownKeys } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 
 /** What a rule is checked against. */
@@ -79,7 +79,7 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: Acces
     ? "Write true, false, a list of roles, where`…` or a function."
     : "Write true, false, a list of roles or a function."
   if (typeof raw === "boolean") return { of: "constant", allow: raw }
-  if (isFunction(raw)) {
+  if (isFunction<RuleFunction>(raw)) {
     if (isAsync(raw)) {
       say(
         `${path} is an async function, which could only deny.`,
@@ -87,7 +87,7 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: Acces
       )
       return null
     }
-    return { of: "function", run: raw as RuleFunction }
+    return { of: "function", run: raw }
   }
   if (Array.isArray(raw)) {
     if (!isTextList(raw)) {
@@ -168,7 +168,7 @@ export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
           continue
         }
         refuseUnknownKeys(rule, fieldOperations, path, sayField)
-        const compiled = { read: null as CompiledRule | null, write: null as CompiledRule | null }
+        const compiled: { [Name in typeof fieldOperations[number]]: CompiledRule | null } = { read: null, write: null }
         for (const operation of fieldOperations) {
           if (rule[operation] !== undefined) {
             compiled[operation] = compileRule(rule[operation], `${path}.${operation}`, name, of)
@@ -204,13 +204,13 @@ export const compileValidate = (raw: unknown, of: RuleScope): readonly ValidateR
   }
   const rules: ValidateRule[] = []
   for (const [index, rule] of raw.entries()) {
-    if (!isFunction(rule)) say(`validate[${index}] is ${shown(rule)}, not a function.`, fix)
+    if (!isFunction<ValidateRule>(rule)) say(`validate[${index}] is ${shown(rule)}, not a function.`, fix)
     else if (isAsync(rule)) {
       say(
         `validate[${index}] is an async function; nobody would wait for its problems.`,
         "Check the record without waiting."
       )
-    } else rules.push(rule as ValidateRule)
+    } else rules.push(rule)
   }
   return rules
 }

@@ -4,9 +4,10 @@ import { isBag } from "../bag.ts"
 import { shown } from "../declare/refusal.ts"
 import { defaultSchemas, schemaName, type Schemas } from "../declare/schemas.ts"
 import type { Models } from "../model/model.ts"
+import { keysOf } from "../value/table.ts"
 import { refuseUnknownKeys, type Say } from "./check.ts"
 
-const names = Object.keys(defaultSchemas) as ReadonlyArray<keyof Schemas>
+const names = keysOf(defaultSchemas)
 
 /** What no schema of ours may be called, with the reason. */
 const problemOf = (name: unknown): string | null => {
@@ -24,12 +25,12 @@ export const readSchemas = (raw: unknown, webhooks: string | null, say: Say): Sc
     return defaultSchemas
   }
   refuseUnknownKeys(raw, names, "schemas", say)
-  const read = { ...defaultSchemas }
+  const read: { -readonly [Name in keyof Schemas]: string } = { ...defaultSchemas }
   for (const name of names) {
     const given = raw[name]
     if (given === undefined) continue
     const problem = problemOf(given)
-    if (problem === null) read[name as "auth"] = given as string
+    if (problem === null && typeof given === "string") read[name] = given
     else {
       say(
         `schemas.${name} is ${shown(given)}, which ${problem}`,

@@ -3,7 +3,7 @@
  * them.
  */
 
-import { isBag, isTextList } from "../bag.ts"
+import { isBag, isList, isTextList } from "../bag.ts"
 import type { Refusal, Report } from "../declare/refusal.ts"
 import { shown, shownAddress } from "../declare/refusal.ts"
 import type { Source } from "../source/source.ts"
@@ -109,8 +109,8 @@ export const sourceOptions = (
   const report: Report = (resource, field, message, fix) => refusals.push({ resource, field, message, fix })
   const all = declared === undefined
     ? environment
-    : Array.isArray(declared)
-    ? [...declared as readonly unknown[], ...environment]
+    : isList(declared)
+    ? [...declared, ...environment]
     : declared
   return { sources: readList(all, roles, report), refusals }
 }

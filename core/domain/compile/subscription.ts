@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { ownScope } from "../access/declared.ts"
 import { isWhere } from "../access/where.ts"
-import { type Bag, isBag, isTextList } from "../bag.ts"
+import { type Bag, isBag, isFunction, isList, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
 import { isWaits, mostWaits } from "../event/retry.ts"
 import { readSecret } from "../event/signature.ts"
@@ -15,7 +15,7 @@ import type { FilterTree } from "../filter/tree.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import type { Models } from "../model/model.ts"
 import { durationMs } from "../value/duration.ts"
-import { isFunction, refuseUnknownKeys, type Say } from "./check.ts"
+import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
 import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 import { checkFilterText } from "./rule.ts"
 
@@ -156,7 +156,7 @@ const readTarget = (options: Bag, enabled: boolean, of: SubscriptionScope, say: 
     return null
   }
   if (given[0] === "run") {
-    if (isFunction(run)) return { of: "run", run: run as Extract<Target, { of: "run" }>["run"] }
+    if (isFunction<Extract<Target, { of: "run" }>["run"]>(run)) return { of: "run", run }
     say(`run is ${shown(run)}, not a function.`, "Write run: async (event, { db }) => { … }.")
     return null
   }
@@ -218,7 +218,7 @@ const flag = (raw: unknown, name: string, usual: boolean, say: Say): boolean => 
 
 const readLimit = (raw: unknown, say: Say): number | null => {
   if (raw === undefined) return null
-  if (Number.isInteger(raw) && (raw as number) >= 1 && (raw as number) <= mostPerMinute) return raw as number
+  if (isCount(raw, 1, mostPerMinute)) return raw
   say(`maxPerMinute is ${shown(raw)}.`, `Write a whole number from 1 to ${mostPerMinute}.`)
   return null
 }
@@ -281,7 +281,7 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
     target,
     keys,
     headers: readHeaders(headers, say),
-    body: isFunction(body) ? body as Subscription["body"] : null,
+    body: isFunction<NonNullable<Subscription["body"]>>(body) ? body : null,
     perMinute: readLimit(options["maxPerMinute"], say),
     waits: readWaits(options["retrySteps"], say),
     kept: null
@@ -292,13 +292,13 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
 export const compileSubscriptions = (raw: unknown, of: SubscriptionScope): readonly Subscription[] => {
   if (raw === undefined) return []
   const report: Say = (message, fix) => of.report(null, null, message, fix)
-  if (!Array.isArray(raw)) {
+  if (!isList(raw)) {
     report(`subscriptions is ${shown(raw)}, not a list.`, "Write subscriptions: [subscription(\"name\", { … })].")
     return []
   }
   const found = new Map<string, Subscription>()
   const names = new Set<string>()
-  for (const [index, each] of raw.entries() as Iterable<[number, unknown]>) {
+  for (const [index, each] of raw.entries()) {
     const { name, options } = isBag(each) && each["_tag"] === "Subscription" ? each : {}
     if (typeof name !== "string" || !subscriptionName.test(name) || !isBag(options)) {
       report(

@@ -339,7 +339,10 @@ export const defineConfig = <
   const Extensions extends readonly ConfigExtension<string>[] = readonly []
 >(
   config: ConfigDeclaration<Resources, Extensions>
-): TypedConfig<Resources, TrackedBy<Extensions>> => config as unknown as TypedConfig<Resources, TrackedBy<Extensions>>
+): TypedConfig<Resources, TrackedBy<Extensions>> => {
+  const plain: Omit<Config, "options"> = config
+  return plain as TypedConfig<Resources, TrackedBy<Extensions>>
+}
 
 /** A change of the whole configuration, applied before it is compiled. `Tracked` are the resources of which it adds the versions. */
 export interface ConfigExtension<Tracked extends string = never> {

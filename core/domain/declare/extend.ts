@@ -41,12 +41,12 @@ export const extendResource = <
   for (const [name, change] of Object.entries<unknown>(changes ?? {})) {
     // A change of an unknown field becomes a field that startup refuses by name. Else a misspelt null would leave a field shown.
     if (change === null && name in fields) delete fields[name]
-    else {fields[name] = typeof change === "function" && name in fields
-        ? (change as (field: unknown) => unknown)(fields[name])
-        : change}
+    else fields[name] = isChange(change) && name in fields ? change(fields[name]) : change
   }
   return { ...resource, declaration: { ...declaration, ...more, fields } }
 }
+
+const isChange = (change: unknown): change is (field: unknown) => unknown => typeof change === "function"
 
 /** A list of resources in which those of the same name are replaced; others are added at the end. */
 export const withResources = (

@@ -161,7 +161,8 @@ export class FileBuilder<
     variants: { readonly [name: string]: VariantDeclaration },
     more: { readonly original?: VariantDeclaration } = {}
   ): FileBuilder<S, Optional, ReadOnly, Many> {
-    return this.#with({ variants, original: (more as { readonly original?: unknown } | null)?.original })
+    const given: { readonly original?: unknown } | null = more
+    return this.#with({ variants, original: given?.original })
   }
 
   /** The longest that links of its private files are valid: from `5 minutes` to `2 hours`. Default that of the provider. */

@@ -38,10 +38,11 @@ const ownFields = (): Bag => ({
   history_by: field({ kind: "text", optional: true })
 })
 
-const specOf = (declared: unknown): FieldSpec | null =>
+/** Whether a declaration is a field of a builder, whose parts the compiler judges later. */
+const isField = (declared: unknown): declared is { readonly spec: FieldSpec } =>
   isBag(declared) && declared["_tag"] === "Field" && isBag(declared["spec"])
-    ? declared["spec"] as unknown as FieldSpec
-    : null
+
+const specOf = (declared: unknown): FieldSpec | null => isField(declared) ? declared.spec : null
 
 /**
  * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. So are search vectors: the
@@ -156,6 +157,14 @@ const withCapabilities = (roles: unknown, tracked: ReadonlyMap<string, Tracked>)
     })
   )
 
+interface DeclaredResource extends Bag {
+  readonly name: string
+  readonly declaration: Bag
+}
+
+const isDeclared = (resource: unknown): resource is DeclaredResource =>
+  isBag(resource) && typeof resource["name"] === "string" && isBag(resource["declaration"])
+
 const historyNames = (raw: unknown, report: Report): readonly string[] => {
   const names = isBag(raw) ? raw["resources"] : undefined
   if (isTextList(names) && names.length > 0) return names
@@ -179,12 +188,7 @@ export const history = <const Name extends string>(
     // Resources that are no list are refused as they are.
     if (!Array.isArray(config["resources"])) return config
     const resources: readonly unknown[] = config["resources"]
-    const declared = new Map<string, Bag>()
-    for (const each of resources) {
-      if (isBag(each) && typeof each["name"] === "string" && isBag(each["declaration"])) {
-        declared.set(each["name"], each)
-      }
-    }
+    const declared = new Map(resources.filter(isDeclared).map((each) => [each.name, each]))
     const tracked = new Map<string, Tracked & { readonly ruled: boolean }>()
     const added: Bag[] = []
     const tables = new Map<string, { readonly name: string; readonly table: unknown }>()
@@ -194,7 +198,7 @@ export const history = <const Name extends string>(
         report(null, null, `history() names "${name}", which is no resource.`, didYouMean(name, declared.keys()))
         continue
       }
-      const declaration = resource["declaration"] as Bag
+      const { declaration } = resource
       const fields = isBag(declaration["fields"]) ? trackedFields(declaration["fields"], declaration) : {}
       const taken = [...versionFields, changedColumn].find((each) => each in fields)
       if (taken !== undefined) {
@@ -242,10 +246,10 @@ export const history = <const Name extends string>(
       ...config,
       resources: [
         ...resources.map((each) => {
-          const versions = isBag(each) ? tracked.get(String(each["name"])) : undefined
-          return versions === undefined
-            ? each
-            : { ...each as Bag, declaration: { ...(each as Bag)["declaration"] as Bag, [historyOf]: versions.name } }
+          const versions = isDeclared(each) ? tracked.get(each.name) : undefined
+          return isDeclared(each) && versions !== undefined
+            ? { ...each, declaration: { ...each.declaration, [historyOf]: versions.name } }
+            : each
         }),
         ...added
       ],

@@ -3,7 +3,7 @@
  * that the same access decides who may do what. It keeps and sends nothing itself.
  */
 
-import { type Bag, isBag, isTextList } from "../bag.ts"
+import { type Bag, isBag, isFunction, isTextList } from "../bag.ts"
 import { ownNameMax } from "../own-name.ts"
 import { type Duration, durationMs } from "../value/duration.ts"
 import type { ConfigExtension } from "./config.ts"
@@ -306,10 +306,10 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
     const settings: Webhooks = {
       schema: typeof schema === "string" ? schema : defaultSchemas.webhooks,
       deliveryLog: bag["deliveryLog"] === true,
-      ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Webhooks["ownerRoles"] : null,
+      ownerRoles: isFunction<NonNullable<Webhooks["ownerRoles"]>>(ownerRoles) ? ownerRoles : null,
       allowPrivateAddresses: bag["allowPrivateAddresses"] === true,
       keepEventsMs,
-      onDisabled: typeof onDisabled === "function" ? onDisabled as Webhooks["onDisabled"] : null,
+      onDisabled: isFunction<NonNullable<Webhooks["onDisabled"]>>(onDisabled) ? onDisabled : null,
       tenants
     }
     const add = (name: string, table: string, fields: Bag, more: Bag): Bag => ({

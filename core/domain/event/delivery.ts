@@ -103,7 +103,10 @@ export const readerOf = (subscription: Subscription, change: RecordChange, roles
 const noRecord = new Error("There is no record.")
 
 /** What a function in a read rule throws for this caller. A rule that asks for a record only denies, because reads have none. */
-const thrownBy = (run: (context: never) => unknown, caller: Caller): unknown => {
+const thrownBy = (
+  run: (context: { readonly caller: Caller; readonly record: never }) => unknown,
+  caller: Caller
+): unknown => {
   let asked = false
   const context = {
     caller,
@@ -113,7 +116,7 @@ const thrownBy = (run: (context: never) => unknown, caller: Caller): unknown => 
     }
   }
   try {
-    run(context as never)
+    run(context)
     return null
   } catch (error) {
     return asked ? null : error ?? new Error("nothing")

@@ -3,6 +3,7 @@
 import * as Result from "effect/Result"
 import { type Problem, problem, type ProblemError } from "../problem.ts"
 import { microsFromCell, timestampCell, timestampFromMicros } from "../value/instant.ts"
+import { isJsonObject } from "../value/json-kind.ts"
 import type { Json } from "../value/kind.ts"
 
 /** A checked request. Canonical timestamps: from `since` on, before `until`. */
@@ -17,9 +18,7 @@ export interface Replay {
 export const readReplay = (body: Json, now: bigint): Result.Result<Replay, Problem> => {
   const errors: ProblemError[] = []
   const refuse = (parameter: string, message: string): void => void errors.push({ parameter, message })
-  const given = body !== null && typeof body === "object" && !Array.isArray(body)
-    ? body as { readonly [name: string]: Json }
-    : null
+  const given = isJsonObject(body) ? body : null
   if (given === null) refuse("body", "The body must be a JSON object.")
   for (const name of Object.keys(given ?? {}).slice(0, 20)) {
     if (!["since", "until", "failedOnly"].includes(name)) {

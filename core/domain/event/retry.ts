@@ -26,7 +26,7 @@ export const triesOf = (waits: readonly number[] | null): number => waits === nu
 /** Whether a value is a schedule: 1 to 20 whole seconds, each from 1 to 86,400. */
 export const isWaits = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.length <= mostWaits &&
-  value.every((each) => Number.isInteger(each) && (each as number) >= 1 && (each as number) <= longestWait)
+  value.every((each: unknown) => typeof each === "number" && Number.isInteger(each) && each >= 1 && each <= longestWait)
 
 /** How a wait is chosen. */
 export interface Waiting {
@@ -73,7 +73,8 @@ const httpDate = (text: string, now: number): number | null => {
       year += present - present % 100
       if (year > present + 50) year -= 100
     }
-    const [day, h, m, s] = ["day", "h", "m", "s"].map((name) => Number(parts[name])) as [number, number, number, number]
+    const number = (name: string): number => Number(parts[name])
+    const [day, h, m, s] = [number("day"), number("h"), number("m"), number("s")]
     if (month < 0 || day < 1 || day > 31 || h > 23 || m > 59 || s > 60) return null
     return Date.UTC(year, month, day, h, m, s)
   }

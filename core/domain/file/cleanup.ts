@@ -43,7 +43,7 @@ export interface CleanupEntry {
 
 /** The entry for a file with its variants. */
 export const entryOf = (file: StoredFile, due: number): CleanupEntry => {
-  const [path, ...variants] = pathsOf(file) as [string, ...string[]]
+  const [path, ...variants] = pathsOf(file)
   return { provider: file.provider, path, variants, whole: true, due }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Caller } from "../access/caller.ts"
-import { isBag } from "../bag.ts"
+import { isBag, isList } from "../bag.ts"
 
 /** How long a ticket is valid: 24 hours (docs/guides/files.md#from-upload-to-cleanup). */
 export const ticketMs = 24 * 3_600_000
@@ -37,13 +37,13 @@ export const readTicket = (text: string): Ticket | null => {
   } catch {
     return null
   }
-  if (!Array.isArray(parsed)) return null
-  const [uri, expires, derived] = parsed as readonly unknown[]
-  if (typeof uri !== "string" || typeof expires !== "number" || !Array.isArray(derived)) return null
+  if (!isList(parsed)) return null
+  const [uri, expires, derived] = parsed
+  if (typeof uri !== "string" || typeof expires !== "number" || !isList(derived)) return null
   const cells = new Map<string, string | null>()
-  for (const pair of derived as readonly unknown[]) {
-    if (!Array.isArray(pair)) return null
-    const [name, cell] = pair as readonly unknown[]
+  for (const pair of derived) {
+    if (!isList(pair)) return null
+    const [name, cell] = pair
     if (typeof name !== "string" || (typeof cell !== "string" && cell !== null)) return null
     cells.set(name, cell)
   }

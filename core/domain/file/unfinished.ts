@@ -6,6 +6,7 @@
 
 import * as Result from "effect/Result"
 import type { Caller } from "../access/caller.ts"
+import { isList } from "../bag.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { temporaryFolder } from "./cleanup.ts"
@@ -188,7 +189,7 @@ export const readRecord = (text: string): UploadRecord | null => {
   if (typeof path !== "string" || typeof type !== "string" || (finished !== null && typeof finished !== "number")) {
     return null
   }
-  const [from, to] = Array.isArray(corrected) ? corrected as readonly unknown[] : []
+  const [from, to] = isList(corrected) ? corrected : []
   return {
     path,
     type,

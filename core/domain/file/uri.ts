@@ -179,7 +179,7 @@ export const writeStored = ({ name, path, provider, size, variants }: StoredFile
 }
 
 /** The paths that a value names at its provider: the file and its variants. */
-export const pathsOf = ({ path, variants }: StoredFile): readonly string[] => [
+export const pathsOf = ({ path, variants }: StoredFile): readonly [string, ...string[]] => [
   path,
   ...variants.map(({ extension, name }) => variantPath(path, name, extension))
 ]

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { isBag } from "../bag.ts"
 import { longestNumber } from "../model/expression.ts"
 import type { Member } from "../model/model.ts"
 import { cellFromText } from "../value/cell.ts"
@@ -45,9 +46,8 @@ export const memberCell = (kind: Kind, member: Member, cell: string): Cell => {
   if (member.storage === "json" && unreadable(cell)) return null
   let value = parsed(cell)
   for (const name of member.path) {
-    if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Written) return null
-    if (!Object.hasOwn(value, name)) return null
-    value = (value as { readonly [name: string]: unknown })[name]
+    if (!isBag(value) || value instanceof Written || !Object.hasOwn(value, name)) return null
+    value = value[name]
   }
   return kind === "boolean"
     ? typeof value === "boolean" ? String(value) : null

@@ -49,11 +49,11 @@ const conjunction = (trees: readonly FilterTree[]): FilterTree => {
   for (const item of all.items) {
     const denied = item.op === "not" && item.item.op === "some" ? item.item : null
     // Two conditions on several records may hold by different ones. None passes the first and none the second: none passes either.
-    if (denied === null && (item.op !== "some" || item.way.relation.many)) {
+    const one = denied ?? (item.op === "some" && !item.way.relation.many ? item : null)
+    if (one === null) {
       kept.push(item)
       continue
     }
-    const one = denied ?? item as Some
     const [group, isNew] = groups.of(one)
     if (isNew) kept.push(group)
     if (denied === null) group.some.push(one.item)

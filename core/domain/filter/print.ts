@@ -53,7 +53,7 @@ const negated = (item: FilterTree, at: string): string => {
   const end = item.op === "some" ? endOf(item) : null
   if (end?.path === true) {
     const { tree } = end
-    if (tree.op === "not") return `isNull(${end.at}${(tree.item as { readonly field: Field }).field.name})`
+    if (tree.op === "not" && "field" in tree.item) return `isNull(${end.at}${tree.item.field.name})`
     if (
       tree.op === "match" ||
       ((tree.op === "compare" || tree.op === "pair" || tree.op === "length") && tree.is === "=")

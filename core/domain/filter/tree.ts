@@ -41,7 +41,7 @@ export interface OrderKey extends SortKey {
 
 /** An order's key through relations, if it has one. There is one at most. */
 export const pathOf = (order: readonly OrderKey[]): Required<OrderKey> | null =>
-  (order.find(({ ways }) => ways !== undefined) as Required<OrderKey> | undefined) ?? null
+  order.find((key): key is Required<OrderKey> => key.ways !== undefined) ?? null
 
 /** The relations that an order goes through, as paths. */
 export const pathsIn = (order: readonly OrderKey[]): ReadonlyArray<readonly Way[]> => {

@@ -96,7 +96,7 @@ const decode = (stored: unknown): Omit<HookMessage, "input"> | null => {
       try {
         return JSON.parse(
           typeof body === "string" ? body.replace(/^\uFEFF/, "") : new TextDecoder().decode(body)
-        ) as unknown
+        )
       } catch {
         throw new FatalJobError("The body of the message is not JSON.")
       }

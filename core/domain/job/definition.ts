@@ -64,10 +64,10 @@ export interface RunningJob {
 }
 
 /** How a transaction is told which jobs were enqueued in it: once it has committed, it wakes their workers in this process. */
-export const hearsEnqueued: unique symbol = Symbol.for("resource-admin/enqueued") as never
+export const hearsEnqueued: unique symbol = Symbol.for("resource-admin/enqueued")
 
 /** How a database says in which schema its queue is, where that is not the usual one. */
-export const queueSchema: unique symbol = Symbol.for("resource-admin/queue-schema") as never
+export const queueSchema: unique symbol = Symbol.for("resource-admin/queue-schema")
 
 /**
  * A database that jobs are enqueued in and that `run` may use: `query` runs one statement with `$1` placeholders. What a write hook gets is one, a

@@ -67,6 +67,9 @@ const isText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= longestText && !value.includes("\0") &&
   value.isWellFormed()
 
+const isPriority = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= highestPriority
+
 /** Checks options against what is known of the job. Fails with a sentence. */
 export const planEnqueue = (
   job: { readonly name: string; readonly ordered: boolean | null; readonly maxAttempts: number | null },
@@ -87,7 +90,7 @@ export const planEnqueue = (
   if (delay !== undefined && delayMs === null) {
     return refused("delay is not a duration. Write milliseconds, or text such as \"5 minutes\".")
   }
-  if (priority !== undefined && !(Number.isInteger(priority) && Math.abs(priority as number) <= highestPriority)) {
+  if (priority !== undefined && !isPriority(priority)) {
     return refused(`priority is not a whole number from -${highestPriority} to ${highestPriority}.`)
   }
   if (key !== undefined && !isText(key)) return refused(`key is not a text of 1 to ${longestText} characters.`)
@@ -113,7 +116,7 @@ export const planEnqueue = (
     payload,
     runAt: runAt ?? null,
     delayMs,
-    priority: (priority as number | undefined) ?? 0,
+    priority: priority ?? 0,
     key: key ?? null,
     mode: unique === "running" ? "running" : mode ?? "dedupe",
     group: group ?? null,

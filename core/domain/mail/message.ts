@@ -4,7 +4,8 @@
  */
 
 import * as Result from "effect/Result"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isList } from "../bag.ts"
+import { isOneOf } from "../value/table.ts"
 
 /** A file that goes with a mail. `content` is text or bytes. */
 export interface Attachment {
@@ -64,23 +65,31 @@ const sizeOf = (content: string | Uint8Array): number =>
 const readAttachment = (raw: unknown): Attachment | null => {
   if (!isBag(raw)) return null
   const { cid, content, contentType, filename } = raw
-  const fits = typeof filename === "string" && filename !== "" && filename.length <= 255 && !/\p{Cc}/u.test(filename) &&
-    (typeof content === "string" || content instanceof Uint8Array) &&
-    (contentType === undefined ||
-      (typeof contentType === "string" && /^[\w.+-]+\/[\w.+-]+(?:; ?[\w=."'-]+)*$/.test(contentType))) &&
-    (cid === undefined || (typeof cid === "string" && /^[\w.@-]{1,200}$/.test(cid)))
-  return fits ? raw as unknown as Attachment : null
+  return typeof filename === "string" && filename !== "" && filename.length <= 255 && !/\p{Cc}/u.test(filename) &&
+      (typeof content === "string" || content instanceof Uint8Array) &&
+      (contentType === undefined ||
+        (typeof contentType === "string" && /^[\w.+-]+\/[\w.+-]+(?:; ?[\w=."'-]+)*$/.test(contentType))) &&
+      (cid === undefined || (typeof cid === "string" && /^[\w.@-]{1,200}$/.test(cid)))
+    ? {
+      filename,
+      content,
+      ...(contentType === undefined ? {} : { contentType }),
+      ...(cid === undefined ? {} : { cid })
+    }
+    : null
 }
+
+const isTextOrNone = (value: unknown): value is string | undefined => value === undefined || typeof value === "string"
 
 /** Checks a message. Fails with a sentence that names the part. The sentence contains only values that are short and harmless. */
 export const checkMessage = (raw: unknown): Result.Result<CheckedMessage, string> => {
   if (!isBag(raw)) return Result.fail("A mail is an object: { to, subject, text, html }.")
-  const unknown = Object.keys(raw).find((name) => !(names as readonly string[]).includes(name))
+  const unknown = Object.keys(raw).find((name) => !isOneOf(names, name))
   if (unknown !== undefined) return Result.fail(`A mail has no "${unknown}". Use ${names.join(", ")}.`)
   const { attachments, html, replyTo, subject, text }: Bag = raw
   const lists = (["to", "cc", "bcc"] as const).map((name): readonly string[] | null => {
     const value = raw[name]
-    const all = value === undefined ? [] : Array.isArray(value) ? value as readonly unknown[] : [value]
+    const all = value === undefined ? [] : isList(value) ? value : [value]
     return all.every(isMailAddress) ? all.map((address) => address.trim()) : null
   })
   const [to, cc, bcc] = lists
@@ -94,12 +103,12 @@ export const checkMessage = (raw: unknown): Result.Result<CheckedMessage, string
   if (subject.length > mailLimits.subject || /\p{Cc}/u.test(subject)) {
     return Result.fail("The subject is one line of at most 998 characters.")
   }
-  for (const [name, value] of [["text", text], ["html", html]] as const) {
-    if (value !== undefined && typeof value !== "string") return Result.fail(`${name} is not a text.`)
-  }
+  if (!isTextOrNone(text)) return Result.fail("text is not a text.")
+  if (!isTextOrNone(html)) return Result.fail("html is not a text.")
   if (text === undefined && html === undefined) return Result.fail("A mail needs `text` or `html`.")
-  const files = attachments === undefined ? [] : Array.isArray(attachments) ? attachments.map(readAttachment) : [null]
-  if (files.length > mailLimits.attachments || files.includes(null)) {
+  const given = attachments === undefined ? [] : isList(attachments) ? attachments : [null]
+  const files = given.flatMap((each) => readAttachment(each) ?? [])
+  if (given.length > mailLimits.attachments || files.length < given.length) {
     return Result.fail(
       `attachments is not a list of at most ${mailLimits.attachments} { filename, content, contentType?, cid? } with a plain name.`
     )
@@ -108,11 +117,11 @@ export const checkMessage = (raw: unknown): Result.Result<CheckedMessage, string
     to,
     cc,
     bcc,
-    replyTo: (replyTo as string | undefined) ?? null,
+    replyTo: replyTo ?? null,
     subject: subject.toWellFormed(),
-    text: (text as string | undefined)?.toWellFormed() ?? null,
-    html: (html as string | undefined)?.toWellFormed() ?? null,
-    attachments: files as readonly Attachment[]
+    text: text?.toWellFormed() ?? null,
+    html: html?.toWellFormed() ?? null,
+    attachments: files
   }
   const bytes = sizeOf(checked.text ?? "") + sizeOf(checked.html ?? "") +
     checked.attachments.reduce((sum, { content }) => sum + sizeOf(content), 0)

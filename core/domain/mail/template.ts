@@ -101,8 +101,9 @@ export interface Template<Input = unknown> {
 
 const namePattern = /^[A-Za-z0-9_./-]{1,128}$/
 
-const validated = async <Output>(
-  { data: schema, name }: { readonly data?: StandardSchema<never, Output>; readonly name: string },
+/** Without a schema the data are what the template takes. */
+const validated = async <Input, Output>(
+  { data: schema, name }: Pick<TemplateDeclaration<Input, Output>, "data" | "name">,
   data: unknown
 ): Promise<Output> => {
   if (schema === undefined) return data as Output
@@ -134,7 +135,7 @@ export const defineTemplate = <Input = unknown, Output = Input>(
   }
   if (text === undefined && page === undefined) throw new TypeError(`The template "${name}" needs text or html.`)
   const render: Template<Input>["render"] = async (data) => {
-    const given = await validated(declaration as never, data) as Output
+    const given = await validated(declaration, data)
     const body = page?.(given)
     if (body !== undefined && !isHtml(body)) {
       throw new TypeError(

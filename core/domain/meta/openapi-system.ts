@@ -3,6 +3,7 @@
  * share (headers, problems, preconditions). It names a resource only where the caller may write it.
  */
 
+import { isBag } from "../bag.ts"
 import { parentPath } from "../declare/config.ts"
 import type { ApiFunction } from "../function/declaration.ts"
 import type { Hooks } from "../hook/declaration.ts"
@@ -423,12 +424,11 @@ const systemPaths = (parent: string, tag: string): Doc => {
 
 /** A schema of the input, where the library that made it can tell (Standard JSON Schema); anything else is any JSON. */
 const inputSchema = ({ input }: ApiFunction): Doc => {
-  const own = input?.["~standard"] as { readonly jsonSchema?: { readonly input?: unknown } } | undefined
-  const make = own?.jsonSchema?.input
+  const own = input?.["~standard"].jsonSchema
+  const make = isBag(own) ? own["input"] : undefined
   if (typeof make !== "function") return {}
   try {
-    const schema: unknown = (make as (options: object) => unknown)({ target: "draft-2020-12" })
-    const { $schema: _, ...rest } = schema as { readonly [member: string]: Json }
+    const { $schema: _, ...rest }: Doc = make({ target: "draft-2020-12" })
     // A schema with references to definitions of its own would lead nowhere here.
     return JSON.stringify(rest).includes("\"$ref\"") ? {} : rest
   } catch {

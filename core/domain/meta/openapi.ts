@@ -9,6 +9,7 @@ import { makerField } from "../access/versions.ts"
 import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
 import type { Hooks } from "../hook/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
+import { isJsonList } from "../value/json-kind.ts"
 import type { Json } from "../value/kind.ts"
 import { groupParameters, groupPaths, groupResponses, groupSchemas } from "./openapi-aggregate.ts"
 import { eventPaths } from "./openapi-events.ts"
@@ -134,8 +135,8 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
 /** Adds the components that a part of the document refers to, directly or through other components. */
 const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
   if (part === null || typeof part !== "object") return
-  if (Array.isArray(part)) {
-    for (const item of part as readonly Json[]) references(item, found, components)
+  if (isJsonList(part)) {
+    for (const item of part) references(item, found, components)
     return
   }
   for (const [member, value] of Object.entries(part)) {

@@ -4,6 +4,7 @@
  * missing allows nothing.
  */
 
+import { keysOf } from "../value/table.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaRelation } from "./meta.ts"
 import type { MetaView } from "./view.ts"
 
@@ -46,7 +47,10 @@ export const wholeMeta = (sent: MetaDocument | ShortMeta): MetaDocument => {
   if (!("shapes" in sent)) return sent
   const { models: parts, shapes, ...rest } = sent
   const known = shapes.map((shape) => JSON.stringify(shape).length > longestShape ? {} : shape)
-  const whole = <T>({ like = -1, ...own }: Short<T>): T => ({ ...known[like], ...own }) as unknown as T
+  const whole = <T extends object>({ like = -1, ...own }: Short<T>): T => {
+    const members: object = { ...known[like], ...own }
+    return members as T
+  }
   const models: MetaModel[] = []
   const views: ByResource<MetaView> = {}
   const permissions: ByResource<Part["permissions"]> = {}
@@ -95,6 +99,13 @@ const ownMembers =
 
 const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
+/** The members of an object that are to be in its part. */
+const partOf = <T extends object>(of: T, has: (name: string, value: unknown) => boolean): Partial<T> => {
+  const part: Partial<T> = {}
+  for (const name of keysOf(of)) if (has(name, of[name])) part[name] = of[name]
+  return part
+}
+
 /** The short form of a whole document, from which `wholeMeta` makes the same document again. */
 export const shortMeta = ({ models, permissions, transfers, views, ...rest }: MetaDocument): ShortMeta => {
   const shapes = new Map<string, { readonly like: number; readonly shape: object }>()
@@ -105,13 +116,13 @@ export const shortMeta = ({ models, permissions, transfers, views, ...rest }: Me
     if (text.length > longestShape) return part
     const { like } = shapes.get(text) ?? { like: shapes.size }
     shapes.set(text, { like, shape })
-    return { ...Object.fromEntries(members.filter(([name]) => ownMembers.test(name))) as Partial<T>, like }
+    return { ...partOf(part, (name) => ownMembers.test(name)), like }
   }
   // What the reader makes of nothing is what can be left out.
   const bare = models.map(({ fields, name, primaryKey }) => ({ fields, name, primaryKey, view: {} }))
   const usual = wholeMeta({ ...rest, shapes: [], models: bare })
   const newsOf = <T extends object>(part: T, known: { readonly [member: string]: unknown }): Partial<T> =>
-    Object.fromEntries(Object.entries(part).filter(([name, value]) => !isEqual(value, known[name]))) as Partial<T>
+    partOf(part, (name, value) => !isEqual(value, known[name]))
   return {
     ...rest,
     models: models.map(({ relations, ...model }, at): ShortModel => {

@@ -114,18 +114,21 @@ export const timed = (field: Field): string | null =>
     ? null
     : `The field "${field.name}" is neither a timestamp nor a date.`
 
+const measuresOfFields = ["sum", "avg", "min", "max"] as const
+
 /** `count`, `sum:<field>`, `avg:<field>`, `min:<field>`, `max:<field>` of a numeric field. */
 export const readMeasure = (restricted: RestrictedModel, text: string): Result.Result<Measure, Problem> => {
   if (text === "count") return Result.succeed({ of: "count" })
-  const match = /^(sum|avg|min|max):(.+)$/s.exec(text)
-  if (match === null) {
+  const match = /^(\w+):(.+)$/s.exec(text)
+  const of = measuresOfFields.find((name) => name === match?.[1])
+  if (match === null || of === undefined) {
     return Result.fail(
       invalidParameter("measure", "The parameter must be count, or sum:, avg:, min: or max: with a field.")
     )
   }
   return Result.map(
     aggregateField(restricted, "measure", match[2]!, histogrammable),
-    (field): Measure => ({ of: match[1] as "sum" | "avg" | "min" | "max", field })
+    (field): Measure => ({ of, field })
   )
 }
 

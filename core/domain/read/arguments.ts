@@ -9,6 +9,7 @@ import type { Field, Model } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { cellFromJson, cellFromText } from "../value/cell.ts"
+import { isJsonObject } from "../value/json-kind.ts"
 import type { Cell, Json } from "../value/kind.ts"
 
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>
@@ -85,11 +86,9 @@ export const argumentsOfQuery = (model: Model, query: Pairs): Result.Result<Give
 
 /** Takes the member `args` out of a body. What is no object is left to whoever reads the rest. */
 export const argumentsOfBody = (model: Model, body: Json): Result.Result<Given<Json>, Problem> => {
-  if (model.function === undefined || body === null || typeof body !== "object" || Array.isArray(body)) {
-    return Result.succeed({ rest: body })
-  }
-  const { args = null, ...rest } = body as { readonly [name: string]: Json }
-  if (args !== null && (typeof args !== "object" || Array.isArray(args))) {
+  if (model.function === undefined || !isJsonObject(body)) return Result.succeed({ rest: body })
+  const { args = null, ...rest } = body
+  if (args !== null && !isJsonObject(args)) {
     return Result.fail(refusal([{ parameter: "args", message: "The member must be an object of arguments." }]))
   }
   const given = new Map(

@@ -267,7 +267,7 @@ const readShape = function*(cursor: Cursor): Read<Shaped> {
         if (fields === null || fields.length > maxNames) {
           return yield* refused(`fields must be a comma-separated list of up to ${maxNames} names.`, inner)
         }
-      } else shape[name as "filter" | "order_by"] = inner
+      } else if (name === "filter" || name === "order_by") shape[name] = inner
     }
   } while (cursor.takes(","))
   if (!cursor.takes(")")) {

@@ -37,16 +37,16 @@ export const readKey = (model: Model, segment: string): Result.Result<readonly s
 export const writeKey = (cells: readonly Cell[]): string =>
   cells.map((cell) => encodeURIComponent(cell ?? "")).join(",")
 
-/** The condition "one of these keys". */
-export const keyed = ({ key: fields }: Pick<Model, "key">, keys: ReadonlyArray<readonly string[]>): FilterTree => {
-  const literal = (text: string) => ({ of: "literal", text }) as const
+/** The condition "one of these keys". Keys have no null; that of a row is of cells, as any of its values. */
+export const keyed = ({ key: fields }: Pick<Model, "key">, keys: ReadonlyArray<readonly Cell[]>): FilterTree => {
+  const literal = (cell: Cell | undefined) => ({ of: "literal", text: cell ?? "" }) as const
   const [only] = fields
   return fields.length === 1
-    ? { op: "in", field: only!, values: keys.map(([part]) => literal(part!)) }
+    ? { op: "in", field: only!, values: keys.map(([part]) => literal(part)) }
     : {
       op: "or",
       items: keys.map((parts) =>
-        allOf(fields.map((field, i) => ({ op: "compare", field, is: "=", value: literal(parts[i]!) })))
+        allOf(fields.map((field, i) => ({ op: "compare", field, is: "=", value: literal(parts[i]) })))
       )
     }
 }

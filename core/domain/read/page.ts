@@ -6,6 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import type { OrderKey } from "../filter/tree.ts"
 import type { ArgumentCells } from "../model/database-function.ts"
+import { ownJson } from "../own-json.ts"
 import type { Cell } from "../value/kind.ts"
 import { argumentsName } from "./arguments.ts"
 
@@ -61,13 +62,12 @@ export const writePosition = (position: PagePosition): string =>
 
 /** Reads a token's text back; null when it does not fit an order of `keys` keys. */
 export const readPosition = (text: string, keys: number): PagePosition | null => {
-  const parts = JSON.parse(text) as readonly [number, PagePosition["estimate"], ...Cell[]]
-  const cells = parts.slice(2) as readonly Cell[]
+  const [ways, estimate, ...cells] = ownJson<readonly [number, PagePosition["estimate"], ...Cell[]]>(text)
   if (cells.length !== keys && cells.length > 0) return null
   return {
-    direction: (parts[0] & 1) === 1 ? "after" : "before",
-    bothWays: (parts[0] & 2) === 2,
+    direction: (ways & 1) === 1 ? "after" : "before",
+    bothWays: (ways & 2) === 2,
     cells,
-    estimate: parts[1]
+    estimate
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { isTextList } from "../bag.ts"
 import { maxCharacters } from "../filter/parse.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -280,8 +281,8 @@ const bodyParameters = (
   for (const [name, value] of Object.entries(body)) {
     if (value === null && names.includes(name)) continue
     const type = Object.hasOwn(types, name) ? types[name] : undefined
-    if (Array.isArray(value) && type === "a list of names" && value.every((v) => typeof v === "string")) {
-      const listed = (value as readonly string[]).flatMap((text) => elementError(name, text) ?? [])
+    if (type === "a list of names" && isTextList(value)) {
+      const listed = value.flatMap((text) => elementError(name, text) ?? [])
       if (listed.length > 0) wrong.push(listed[0]!)
       else pairs.push([name, value.join(",")])
     } else if (typeof value === "string" && type === undefined) pairs.push([name, value])

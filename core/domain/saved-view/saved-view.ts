@@ -68,7 +68,7 @@ const readOrderText = (raw: unknown, access: Access, accesses: Accesses): Read<s
   )
 
 /** Whether the caller sees a column: a field, or a path through relations to one record. */
-const isColumn = (name: unknown, access: Access, accesses: Accesses): boolean => {
+const isColumn = (name: unknown, access: Access, accesses: Accesses): name is string => {
   if (typeof name !== "string") return false
   const way = name.split(".")
   const field = way.pop()!
@@ -85,10 +85,10 @@ const readColumns = (raw: unknown, access: Access, accesses: Accesses): Read<rea
   if (!Array.isArray(raw) || raw.length > mostColumns || new Set(raw).size < raw.length) {
     return wrong("columns", `The columns must be a list of at most ${mostColumns} fields, each once.`)
   }
+  const columns = raw.filter((name) => isColumn(name, access, accesses))
+  if (columns.length === raw.length) return Result.succeed(columns)
   const unknown: unknown = raw.find((name) => !isColumn(name, access, accesses))
-  return unknown === undefined
-    ? Result.succeed(raw as readonly string[])
-    : wrong("columns", `There is no field ${JSON.stringify(unknown)?.slice(0, 100)}.`)
+  return wrong("columns", `There is no field ${JSON.stringify(unknown)?.slice(0, 100)}.`)
 }
 
 const counts = { histogram: ["buckets", 100], facets: ["limit", 500] } as const
@@ -113,8 +113,8 @@ const checkChart = (raw: unknown, restricted: RestrictedModel): Result.Result<Js
   if (of !== "series") {
     const [name, most] = counts[of]
     const { [name]: count = 10 } = raw
-    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most
-      ? Result.succeed({ of, field: field.success.name, [name]: count as number })
+    return typeof count === "number" && Number.isInteger(count) && count >= 1 && count <= most
+      ? Result.succeed({ of, field: field.success.name, [name]: count })
       : Result.fail(`${name} must be a whole number from 1 to ${most}.`)
   }
   const { granularity = "day", measure = "count", range = "30d" } = raw

@@ -10,6 +10,7 @@ import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromText, type ValueProblem, wireFromCell } from "../value/cell.ts"
+import { isJsonList } from "../value/json-kind.ts"
 import type { Cell, Json } from "../value/kind.ts"
 import { canFind } from "../value/traits.ts"
 import { valueError } from "../write/body.ts"
@@ -80,10 +81,10 @@ export const readPlan = (access: Access, request: ImportRequest, body: Json): Re
     refuse("match", "The mode create finds no records. Leave match out.")
   }
   const chosen: Array<string | null> = []
-  if (!Array.isArray(sent) || sent.length !== request.columns.length) {
+  if (!isJsonList(sent) || sent.length !== request.columns.length) {
     refuse("mapping", `The mapping must be a list of ${request.columns.length} names or nulls, one for each column.`)
   } else {
-    for (const [index, name] of (sent as readonly Json[]).entries()) {
+    for (const [index, name] of sent.entries()) {
       const parameter = `mapping[${index}]`
       if (name === null) chosen.push(null)
       else if (typeof name !== "string") refuse(parameter, "The member must be the name of a field, or null.")
@@ -113,7 +114,7 @@ export const readPlan = (access: Access, request: ImportRequest, body: Json): Re
     mapping: chosen,
     mode: mode!,
     match: more.length > 0 ? match : only,
-    errors: onError as "stop" | "skip"
+    errors: onError === "skip" ? "skip" : "stop"
   })
 }
 

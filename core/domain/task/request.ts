@@ -6,6 +6,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { delimiters, formulaModes, maxBodyFilter } from "../read/request.ts"
 import type { Delimiter, Formulas } from "../read/request.ts"
 import { pastCharacters } from "../value/cell.ts"
+import { isJsonList, isJsonObject } from "../value/json-kind.ts"
 import type { Json } from "../value/kind.ts"
 import { type BulkOp, bulkOps } from "./task.ts"
 
@@ -26,12 +27,11 @@ const refusal = (errors: readonly ProblemError[]): Problem =>
 export const readBulk = (body: Json): Result.Result<BulkBody, Problem> => {
   const errors: ProblemError[] = []
   const refuse = (parameter: string, message: string): void => void errors.push({ parameter, message })
-  if (body === null || typeof body !== "object" || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     return Result.fail(refusal([{ parameter: "body", message: "The body must be a JSON object." }]))
   }
-  const given = body as { readonly [name: string]: Json }
-  const { data = null, except = [], filter = "", op = null } = given
-  for (const name of Object.keys(given)) {
+  const { data = null, except = [], filter = "", op = null } = body
+  for (const name of Object.keys(body)) {
     if (!["op", "filter", "except", "data"].includes(name)) {
       refuse(name.slice(0, 100), "There is no such member. Use op, filter, except and data.")
     }
@@ -42,13 +42,13 @@ export const readBulk = (body: Json): Result.Result<BulkBody, Problem> => {
   else if (pastCharacters(filter, maxBodyFilter) !== null) {
     refuse("filter", `The filter has more than ${maxBodyFilter} characters.`)
   }
-  if (!Array.isArray(except)) refuse("except", "The member must be a list of keys.")
+  if (!isJsonList(except)) refuse("except", "The member must be a list of keys.")
   else if (except.length > mostExcept) refuse("except", `At most ${mostExcept} records can be left out.`)
   if (op === "update" && data === null) refuse("data", "The data of the update are required.")
   else if (known !== undefined && known !== "update" && data !== null) refuse("data", `The op ${known} has no data.`)
-  return errors.length > 0
-    ? Result.fail(refusal(errors))
-    : Result.succeed({ op: known!, filter: filter as string, except: except as readonly Json[], data })
+  return errors.length === 0 && known !== undefined && typeof filter === "string" && isJsonList(except)
+    ? Result.succeed({ op: known, filter, except, data })
+    : Result.fail(refusal(errors))
 }
 
 /** The parameters of `:import`. */

@@ -20,6 +20,7 @@ import {
 } from "./exact.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
 import { compareIntervals } from "./interval.ts"
+import { isJsonList } from "./json-kind.ts"
 import type { Cell, EnumShape, Json, Kind, ListShape, Shape } from "./kind.ts"
 import { cellsIn, elementsOf, isNested, listCell, mostListCharacters } from "./list.ts"
 import { compareNetworks } from "./network.ts"
@@ -144,8 +145,8 @@ const jsonCell = (json: Json): Read<string> => {
 // ------------------------------------------------------------------------------------------------------------------- lists
 
 const listFromJson = (shape: ListShape, json: Json): Read<string> => {
-  if (!Array.isArray(json)) return refuse("type", "Expected a list, such as [\"one\", \"two\"].")
-  const elements = json as readonly Json[]
+  if (!isJsonList(json)) return refuse("type", "Expected a list, such as [\"one\", \"two\"].")
+  const elements = json
   // Counted first, so that of a million elements none is read.
   if (shape.max !== null && elements.length > shape.max) {
     return refuse("max", `Expected at most ${shape.max} elements.`)
@@ -240,7 +241,7 @@ export const cellFromText = (shape: Shape, text: string): Read<string> => {
     case "list": {
       let json: Json
       try {
-        json = JSON.parse(text) as Json
+        json = JSON.parse(text)
       } catch {
         return refuse("invalid", "Expected JSON.")
       }
@@ -335,7 +336,7 @@ export const wireFromCell = (shape: Shape, cell: Cell): Json => {
       return Number.isFinite(value) ? value : cell
     }
     case "json":
-      return JSON.parse(cell) as Json
+      return JSON.parse(cell)
     case "list":
       return elementsOf(cell)
     default:

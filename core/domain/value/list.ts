@@ -3,6 +3,7 @@
  * body can give: nulls where none are declared, and arrays in arrays. They are read, and never written.
  */
 
+import { isJsonList } from "./json-kind.ts"
 import type { Cell, Json } from "./kind.ts"
 
 /** Most elements of a list that says nothing of it, and most that it can say. */
@@ -16,7 +17,7 @@ export const mostListCharacters = 1_000_000
 export const listCell = (elements: readonly Json[]): string => JSON.stringify(elements)
 
 /** The elements of a list's cell in wire form, and in arrays of a database also arrays of these. */
-export const elementsOf = (cell: string): readonly Json[] => JSON.parse(cell) as readonly Json[]
+export const elementsOf = (cell: string): readonly Json[] => JSON.parse(cell)
 
 /** A list's cell with another text in place of one, wherever that stands. */
 export const withText = (cell: string, text: string, next: string): string =>
@@ -28,7 +29,7 @@ export const cellsIn = (cell: string): readonly Cell[] => {
   const add = (elements: readonly Json[]): void => {
     for (const element of elements) {
       // PostgreSQL's arrays have at most six dimensions.
-      if (Array.isArray(element)) add(element as readonly Json[])
+      if (isJsonList(element)) add(element)
       else cells.push(element === null || typeof element === "string" ? element : JSON.stringify(element))
     }
   }

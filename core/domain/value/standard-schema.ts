@@ -20,15 +20,17 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     readonly validate: (value: unknown) => Validated<Output> | Promise<Validated<Output>>
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
+    /** What makes JSON Schema of it, where the library can (Standard JSON Schema). */
+    readonly jsonSchema?: unknown
   }
 }
 
 /** Whether a value is such a schema. Libraries make them as objects or as functions. */
 export const isStandardSchema = (value: unknown): value is StandardSchema => {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false
-  const own = (value as { readonly "~standard"?: unknown })["~standard"]
-  return typeof own === "object" && own !== null &&
-    typeof (own as { readonly validate?: unknown }).validate === "function"
+  if (!("~standard" in value)) return false
+  const own = value["~standard"]
+  return typeof own === "object" && own !== null && "validate" in own && typeof own.validate === "function"
 }
 
 const mostIssues = 5

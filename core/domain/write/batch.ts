@@ -9,6 +9,7 @@ import type { Field, Model } from "../model/model.ts"
 import { Problem, problem } from "../problem.ts"
 import { invalidKey, readKey, writeKey } from "../read/key.ts"
 import { cellFromText, plainText, wireFromCell } from "../value/cell.ts"
+import { isJsonList, type JsonObject } from "../value/json-kind.ts"
 import type { Cell, Json } from "../value/kind.ts"
 
 export const maxOperations = 500
@@ -44,8 +45,6 @@ export type BatchOperation =
     readonly keys: readonly Json[]
     readonly etags: { readonly [key: string]: Json }
   }
-
-type JsonObject = { readonly [member: string]: Json }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === "object" && !Array.isArray(value)
@@ -277,7 +276,7 @@ export const resolveKey = (
   }
   if (typeof key === "string") return readKey(model, key)
   const parts: Json[] = []
-  for (const part of Array.isArray(key) ? key as readonly Json[] : [key]) {
+  for (const part of isJsonList(key) ? key : [key]) {
     const named = asReference(part)
     if (named === null) parts.push(part)
     else {

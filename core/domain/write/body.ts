@@ -12,6 +12,7 @@ import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { addCells } from "../value/add.ts"
 import { cellFromJson, cellFromText, compareCells, type ValueProblem, wireFromCell } from "../value/cell.ts"
+import { isJsonObject, type JsonObject } from "../value/json-kind.ts"
 import { parseJson } from "../value/json.ts"
 import type { Cell, Json } from "../value/kind.ts"
 import { readFileValue } from "./file.ts"
@@ -45,12 +46,10 @@ const unknownError = (name: string): ProblemError =>
 /** Most problems listed in one answer. */
 const maxErrors = 100
 
-type JsonObject = { readonly [name: string]: Json }
-
 const asObject = (body: Json): Result.Result<JsonObject, Problem> =>
-  body === null || typeof body !== "object" || Array.isArray(body)
-    ? Result.fail(invalidRecord([{ code: "type", message: "The record must be a JSON object." }]))
-    : Result.succeed(body as JsonObject)
+  isJsonObject(body)
+    ? Result.succeed(body)
+    : Result.fail(invalidRecord([{ code: "type", message: "The record must be a JSON object." }]))
 
 /** The values of a body, and what it says of files. */
 export interface GivenValues {

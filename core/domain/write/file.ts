@@ -15,6 +15,7 @@ import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
 import type { Field, Model } from "../model/model.ts"
 import type { ProblemError } from "../problem.ts"
+import { isJsonList, isJsonObject } from "../value/json-kind.ts"
 import type { Cell, Json, ListShape, Row } from "../value/kind.ts"
 import { listCell, textsIn } from "../value/list.ts"
 
@@ -147,9 +148,9 @@ export const uploadsIn = (
   operation: "create" | "update",
   tickets: Tickets
 ): readonly GivenUpload[] =>
-  body === null || typeof body !== "object" || Array.isArray(body)
+  !isJsonObject(body)
     ? []
-    : Object.entries(body as { readonly [name: string]: Json }).flatMap(([name, value]) => {
+    : Object.entries(body).flatMap(([name, value]) => {
       const field = access.restricted.byName.get(name)
       if (field === undefined || field.file === null) return []
       const read = readFileValue(access, field, field.file, value, operation, tickets)
@@ -166,13 +167,13 @@ const readFileList = (
   operation: "create" | "update",
   tickets: Tickets | null
 ): Result.Result<FileValueGiven, Refused> => {
-  if (!Array.isArray(value)) return Result.fail({ code: "type", message: "Expected a list of files.", hint: how })
+  if (!isJsonList(value)) return Result.fail({ code: "type", message: "Expected a list of files.", hint: how })
   if (max !== null && value.length > max) {
     return Result.fail({ code: "max", message: `Expected at most ${max} files.` })
   }
   const files: Given[] = []
   const places = new Map<string, number>()
-  for (const [i, element] of (value as readonly Json[]).entries()) {
+  for (const [i, element] of value.entries()) {
     const read = readGiven(access, field, file, element, operation, tickets)
     if (Result.isFailure(read)) {
       return Result.fail({ ...read.failure, message: `File ${i + 1}: ${read.failure.message}` })

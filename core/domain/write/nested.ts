@@ -3,6 +3,7 @@
 import * as Result from "effect/Result"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
+import { isJsonList, isJsonObject } from "../value/json-kind.ts"
 import type { Json } from "../value/kind.ts"
 import { type BatchOperation, maxOperations } from "./batch.ts"
 import { invalidRecord } from "./body.ts"
@@ -31,7 +32,7 @@ export const nestedOperations = (
   body: Json,
   relations: readonly NestedRelation[]
 ): Result.Result<Nested, Problem> => {
-  const given = body as { readonly [name: string]: Json }
+  const given = isJsonObject(body) ? body : {}
   const lists = new Map(relations.map((relation) => [relation.name, relation]))
   const record = Object.fromEntries(Object.entries(given).filter(([name]) => !lists.has(name)))
   const operations: BatchOperation[] = [{ op: "create", resource, data: record, ref: above, refers: "" }]
@@ -39,14 +40,14 @@ export const nestedOperations = (
   const errors: ProblemError[] = []
   for (const { field, name, resource } of relations) {
     const list = given[name]
-    if (!Array.isArray(list)) {
+    if (!isJsonList(list)) {
       errors.push({ field: name, code: "type", message: "Expected a list of records." })
       continue
     }
     // Those beyond are too many with the record alone.
-    for (const [at, item] of (list as readonly Json[]).slice(0, maxOperations).entries()) {
+    for (const [at, item] of list.slice(0, maxOperations).entries()) {
       const place = `${name}[${at}]`
-      if (item === null || typeof item !== "object" || Array.isArray(item)) {
+      if (!isJsonObject(item)) {
         errors.push({ field: place, code: "type", message: "The record must be a JSON object." })
       } else if (Object.hasOwn(item, field)) {
         const message = "The field has the key of the record above, and is not given here."
@@ -54,7 +55,7 @@ export const nestedOperations = (
       }
       if (errors.length >= maxErrors) return Result.fail(invalidRecord(errors))
       places.push(place)
-      const data = { ...(item as object), [field]: { $ref: above } }
+      const data = { ...(isJsonObject(item) ? item : {}), [field]: { $ref: above } }
       operations.push({ op: "create", resource, data, ref: null, refers: field })
     }
   }

@@ -53,8 +53,8 @@ const members = /(?:"(?:[^"\\]|\\[^])*(?:"|\\?$)|[^,"])+/g
 export const returnPreference = (header: string | null): ReturnPreference | null => {
   if (header === null) return null
   for (const part of header.match(members) ?? []) {
-    const match = /^\s*return\s*=\s*"?(minimal|representation)"?\s*(?:;.*)?$/i.exec(part)
-    if (match !== null) return match[1]!.toLowerCase() as ReturnPreference
+    const match = /^\s*return\s*=\s*"?(?:(minimal)|representation)"?\s*(?:;.*)?$/i.exec(part)
+    if (match !== null) return match[1] === undefined ? "representation" : "minimal"
   }
   return null
 }

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type { Problem } from "../problem.ts"
 import { maxQueryFilter, type Pairs, Parameters } from "../read/request.ts"
+import { isOneOf } from "../value/table.ts"
 
 /** `?dry_run=true` or `?validate_only=true` of a write (AIP-163). */
 export const dryRunRequest = (query: Pairs): Result.Result<boolean, Problem> => {
@@ -24,8 +25,7 @@ export interface UpsertRequest {
 const upsertNames = ["allow_missing", "match"] as const
 
 /** Whether a PATCH asks for more than a change by key. */
-export const asksUpsert = (query: Pairs): boolean =>
-  query.some(([name]) => (upsertNames as readonly string[]).includes(name))
+export const asksUpsert = (query: Pairs): boolean => query.some(([name]) => isOneOf(upsertNames, name))
 
 /** `?allow_missing=true` (AIP-134) and `?match=field` of a PATCH, beside those of every write, which stay for `dryRunRequest`. */
 export const upsertRequest = (

@@ -10,6 +10,7 @@ import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromJson, compareCells, wireFromCell } from "../value/cell.ts"
+import { isJsonObject } from "../value/json-kind.ts"
 import type { Cell, Json } from "../value/kind.ts"
 import { invalidRecord, valueError } from "./body.ts"
 import type { Values } from "./body.ts"
@@ -44,14 +45,12 @@ export const splitUpsert = (
   cells: readonly string[],
   body: Json
 ): Result.Result<Bodies, Problem> => {
-  if (body === null || typeof body !== "object" || Array.isArray(body)) {
-    return Result.succeed({ create: body, update: body, fixed: new Map() })
-  }
+  if (!isJsonObject(body)) return Result.succeed({ create: body, update: body, fixed: new Map() })
   const errors: ProblemError[] = []
   const create: Array<readonly [string, Json]> = names.map((field, i) => [field.name, wireFromCell(field, cells[i]!)])
   const update: Array<readonly [string, Json]> = []
   const fixed = new Map<Field, Cell>()
-  for (const [name, value] of Object.entries(body as { readonly [name: string]: Json })) {
+  for (const [name, value] of Object.entries(body)) {
     const field = byName.get(name)
     const place = field === undefined ? -1 : names.indexOf(field)
     const once = field !== undefined && field.file === null && creatable.has(name) && !updatable.has(name)

@@ -42,7 +42,7 @@ export const Passkeys = ({ fresh }: { readonly fresh: Fresh }): ReactNode => {
     }
     if (!(credential instanceof PublicKeyCredential)) return
     await client.auth.post("/passkey/verify-registration", {
-      response: credential.toJSON() as unknown,
+      response: credential.toJSON(),
       ...(name.trim() === "" ? {} : { name: name.trim() })
     })
     say(w.passkeyAdded)

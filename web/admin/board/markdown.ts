@@ -41,6 +41,8 @@ export const readInline = (text: string): readonly Inline[] => {
 
 const bullet = /^\s{0,3}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/
 
+const levels = [2, 3, 4] as const
+
 /** Parses a text. `#` becomes a heading of the second level, because the page has one of the first level. */
 export const readMarkdown = (text: string): readonly Part[] => {
   const parts: Part[] = []
@@ -55,7 +57,7 @@ export const readMarkdown = (text: string): readonly Part[] => {
       parts.push({ of: "code", text: lines.slice(at + 1, last).join("\n") })
       at = last + 1
     } else if (heading !== null) {
-      parts.push({ of: "heading", level: heading[1]!.length + 1 as 2 | 3 | 4, inline: readInline(heading[2]!) })
+      parts.push({ of: "heading", level: levels[heading[1]!.length - 1] ?? 2, inline: readInline(heading[2]!) })
       at++
     } else if (bullet.test(line)) {
       const ordered = bullet.exec(line)![1] !== undefined

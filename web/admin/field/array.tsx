@@ -14,6 +14,7 @@ import {
   useState
 } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { listOf } from "../../client/problem.ts"
 import { type Messages, useMessages } from "../messages/locale.tsx"
 import { fieldLabel } from "../model/catalogue.ts"
 import { isolated } from "../model/plain.ts"
@@ -131,7 +132,8 @@ export const ArrayInput = ({ Element, ...given }: ArrayInputProps): ReactNode =>
   }
   const keys = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing || disabled) return
-    const on = event.target as HTMLElement
+    const on = event.target
+    if (!(on instanceof HTMLElement)) return
     const place = [...box.current?.querySelectorAll("li > button") ?? []].indexOf(on)
     const removes = event.key === "Backspace" || event.key === "Delete"
     if (place >= 0 && removes) remove(place)
@@ -151,7 +153,7 @@ export const ArrayInput = ({ Element, ...given }: ArrayInputProps): ReactNode =>
     if (disabled || !/[\r\n]/.test(pasted)) return
     event.preventDefault()
     const { problem, value } = parseLines(element, pasted, t)
-    if (problem === null) add(value as readonly unknown[])
+    if (problem === null) add(listOf(value))
     else tell(list, { ...pending, problem })
   }
   return (

@@ -1,10 +1,10 @@
 /** The list of files of a field, as a form changes it: texts in their order, stored uris and tickets alike. Pure. */
 
+import { isObject } from "../../client/problem.ts"
+
 /** The uri of a file object; any other value as it is. */
 export const uriOf = (value: unknown): unknown =>
-  typeof value === "object" && value !== null && typeof (value as { readonly uri?: unknown }).uri === "string"
-    ? (value as { readonly uri: string }).uri
-    : value
+  isObject(value) && typeof value["uri"] === "string" ? value["uri"] : value
 
 /** The texts of a list: those of the file objects of an answer, or of a draft. Anything else is an empty list. */
 export const textsOf = (value: unknown): readonly string[] =>

@@ -18,6 +18,7 @@ import {
 import { thumbHashToDataURL } from "thumbhash"
 import { fileUrl } from "../../client/index.ts"
 import type { FileValue, Uploaded } from "../../client/index.ts"
+import { isObject } from "../../client/problem.ts"
 import { useApp } from "../ground/app.ts"
 import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
@@ -41,9 +42,8 @@ const members = { name: "string", type: "string", size: "number", placeholder: "
  * of another type than they should have are left out.
  */
 export const fileOf = (value: unknown): FileValue | null => {
-  if (typeof value !== "object" || value === null) return null
-  const given = value as { readonly [member: string]: unknown }
-  if (typeof given["uri"] !== "string") return null
+  if (!isObject(value) || typeof value["uri"] !== "string") return null
+  const given = value
   const variants = typeof given["variants"] === "object" && given["variants"] !== null ? given["variants"] : {}
   return {
     uri: given["uri"],
@@ -52,7 +52,7 @@ export const fileOf = (value: unknown): FileValue | null => {
     ),
     ...(isOpenable(given["url"]) ? { url: given["url"] } : {}),
     variants: Object.fromEntries(
-      Object.entries(variants).filter(([, each]) => isOpenable((each as { readonly url?: unknown } | null)?.url))
+      Object.entries(variants).filter(([, each]) => isObject(each) && isOpenable(each["url"]))
     )
   } as FileValue
 }
@@ -78,7 +78,7 @@ const useTrusted = (): (url: string) => boolean => {
   return useMemo(() => {
     const { files, sources } = catalogue.meta
     const hosts = new Set(files?.trustedHosts)
-    for (const source of sources as ReadonlyArray<{ readonly url?: unknown }>) {
+    for (const source of sources) {
       if (typeof source.url === "string" && URL.canParse(source.url)) hosts.add(new URL(source.url).hostname)
     }
     return (text) => {

@@ -180,7 +180,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
     if (step === 0 || !event.altKey || disabled) return
     event.preventDefault()
     event.stopPropagation()
-    move(at, at + step, (event.target as HTMLElement).dataset["part"] ?? "up")
+    move(at, at + step, (event.target instanceof HTMLElement ? event.target.dataset["part"] : undefined) ?? "up")
   }
   const endLink = (next: string | null): void => {
     setLinking(false)

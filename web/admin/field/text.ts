@@ -1,6 +1,7 @@
 /** A value as plain text, for cells, for copies and for labels of screen readers. Exact, and in the user's language. */
 
-import type { FileValue, MetaField } from "../../client/index.ts"
+import type { MetaField } from "../../client/index.ts"
+import { isObject } from "../../client/problem.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
@@ -22,7 +23,7 @@ export const enumText = (value: string): string => value.replaceAll("_", " ")
 /** What names a file of a list: a stored one, or the ticket of one that is not saved. */
 const fileText = (value: unknown): string => {
   const uri = uriOf(value)
-  const name = typeof value === "object" ? (value as { readonly name?: unknown } | null)?.name : undefined
+  const name = isObject(value) ? value["name"] : undefined
   return typeof name === "string" ? name : typeof uri === "string" ? nameIn(uri) ?? "…" : "…"
 }
 
@@ -48,7 +49,7 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
     case "enum":
       return enumText(plain(value))
     case "file":
-      return typeof value === "object" ? plain((value as FileValue).name ?? (value as FileValue).uri) : plain(value)
+      return plain(isObject(value) ? value["name"] ?? value["uri"] : value)
     case "files":
       return Array.isArray(value) ? value.map(fileText).join(", ") : plain(value)
     case "array":

@@ -21,12 +21,14 @@ const names: ReadonlyMap<string, string> = new Map([
   ["image/svg+xml", "SVG"]
 ])
 
+const families = ["image", "video", "audio", "text"] as const
+
 /** A media type, or a pattern of several, in short: JPEG, PDF, images, plain text. */
 export const typeName = (type: string, words: TypeWords): string => {
   if (type === "*/*") return words.any
   if (type === "text/plain") return words.plain
-  const [, family = ""] = /^(image|video|audio|text)\/\*$/.exec(type) ?? []
-  if (family !== "") return words[family as "image" | "video" | "audio" | "text"]
+  const family = families.find((each) => type === `${each}/*`)
+  if (family !== undefined) return words[family]
   return type.endsWith("/*")
     ? type.slice(0, -2)
     : names.get(type) ?? type.replace(/^.*\/(?:x-)?/, "").toUpperCase()

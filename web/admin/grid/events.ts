@@ -2,7 +2,7 @@
 
 import type { KeyboardEvent, MouseEvent } from "react"
 import type { Column } from "./columns.ts"
-import { type Bounds, clamp, type Place, placeOf, pressed } from "./place.ts"
+import { type Bounds, clamp, isWithin, type Place, placeOf, pressed } from "./place.ts"
 import type { Drawing } from "./row.tsx"
 
 /** The rows of a grid, and what its caller does with events. */
@@ -73,7 +73,7 @@ export const eventsOf = <Row extends object>(
 
   const onMouseDown = (event: MouseEvent): void => {
     const place = placeOf(event.target)
-    if (place === null || (event.target as HTMLElement).closest("[data-editing]") !== null) return
+    if (place === null || isWithin(event.target, "[data-editing]")) return
     // A click with Shift selects rows and no text.
     if (event.shiftKey) event.preventDefault()
     put(place)
@@ -85,7 +85,7 @@ export const eventsOf = <Row extends object>(
     const row = rowAt(place.row)
     if (row === undefined) return
     if (place.column === -1 || event.shiftKey || event.ctrlKey || event.metaKey) {
-      if ((event.target as HTMLElement).closest("a") !== null && place.column !== -1) return
+      if (isWithin(event.target, "a") && place.column !== -1) return
       tick?.onToggle(row, place.row, event.shiftKey)
       return
     }

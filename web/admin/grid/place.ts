@@ -22,9 +22,13 @@ export const within = ({ firstColumn, lastColumn, rows }: Bounds, { column, row 
   column: clamp(column, firstColumn, lastColumn)
 })
 
+/** Whether an event met an element that fits a selector, or something in it. */
+export const isWithin = (target: EventTarget, selector: string): boolean =>
+  target instanceof Element && target.closest(selector) !== null
+
 /** The cell around an element, or null outside of the rows. */
 export const placeOf = (target: EventTarget): Place | null => {
-  const cell = (target as HTMLElement).closest<HTMLElement>("[data-column]")
+  const cell = target instanceof Element ? target.closest<HTMLElement>("[data-column]") : null
   const line = cell?.closest<HTMLElement>("[data-index]")
   if (cell == null || line == null) return null
   return { row: Number(line.dataset["index"]), column: Number(cell.dataset["column"]) }

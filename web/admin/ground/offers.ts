@@ -30,12 +30,13 @@ export const Offers = ({ entries }: { readonly entries: readonly MenuEntry[] }):
   })
   const known = JSON.stringify(entries.filter(isOffer).map(({ label }) => label))
   useEffect(() => {
+    const labels: readonly string[] = JSON.parse(known)
     put(
       new Map([
         ...offered,
         [
           who,
-          (JSON.parse(known) as readonly string[]).map((label) => ({
+          labels.map((label) => ({
             label,
             // The entry is looked up again when it is chosen: its record or selection may be another by then.
             onAction: () => latest.current.filter(isOffer).find((entry) => entry.label === label)?.onAction()

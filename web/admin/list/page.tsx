@@ -45,7 +45,7 @@ const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionB
 
 const filterErrors = (error: unknown): readonly FilterError[] =>
   error instanceof ProblemError && error.slug === "invalid-filter"
-    ? error.errors.filter((each) => each.span !== undefined) as readonly FilterError[]
+    ? error.errors.filter((each): each is FilterError => each.span !== undefined)
     : []
 
 export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNode =>

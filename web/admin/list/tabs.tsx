@@ -83,7 +83,7 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
     event.stopPropagation()
     const forward = getComputedStyle(event.currentTarget).direction === "rtl" ? -step : step
     const all = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")]
-    const next = all[(all.indexOf(event.target as HTMLElement) + forward + all.length) % all.length]
+    const next = all[(all.findIndex((each) => each === event.target) + forward + all.length) % all.length]
     next?.focus()
     next?.click()
   }

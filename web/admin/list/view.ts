@@ -75,7 +75,7 @@ const valueOf = (kind: string | undefined, text: string): unknown => {
   if (kind === "boolean") return text === "true" ? true : text === "false" ? false : text
   if (kind !== "float" && kind !== "json") return text
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch {
     return text
   }

@@ -27,7 +27,8 @@ const key = `admin${prefix}:preferences`
 
 const read = (): Preferences => {
   try {
-    return { ...usual, ...JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Preferences> }
+    const kept: Partial<Preferences> = JSON.parse(localStorage.getItem(key) ?? "{}")
+    return { ...usual, ...kept }
   } catch {
     // Without storage, or with invalid data in it, the defaults apply.
     return usual

@@ -27,7 +27,7 @@ let ended: string | undefined
 
 /** Sends no token of an ended session. The answer to such a request has the client ask for another token. */
 const send: FetchFunction = async (url, init) => {
-  const token = (init.headers as { readonly [name: string]: string } | undefined)?.["authorization"]
+  const token = init.headers["authorization"]
   if (token !== undefined && token === ended) return new Response(null, { status: 401 })
   used = token ?? used
   return globalThis.fetch(url, init)

@@ -208,11 +208,17 @@ const offsetOf = (back: string): bigint | null => {
 
 const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost" } as const
 
+/** The texts of some operands. Null if one of them is no literal. */
+const literalsOf = (operands: readonly Operand[]): readonly string[] | null => {
+  const texts = operands.flatMap((operand) => literalOf(operand) ?? [])
+  return texts.length < operands.length ? null : texts
+}
+
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
   if (tree.op === "in" || (tree.op === "has" && tree.values.length > 1)) {
-    const values = tree.values.map(literalOf)
-    return values.some((value) => value === null) ? null : { field: tree.field.name, values: values as string[] }
+    const values = literalsOf(tree.values)
+    return values === null ? null : { field: tree.field.name, values }
   }
   if (tree.op === "compare" && tree.is === "=") {
     const value = literalOf(tree.value)
@@ -292,8 +298,8 @@ export const simpleOf = (tree: FilterTree): Simple | null => {
         return { field: item.field.name, is: "empty", values: [] }
       }
       if (item.op === "has") {
-        const values = item.values.map(literalOf)
-        return values.includes(null) ? null : { field: item.field.name, is: "noneOf", values: values as string[] }
+        const values = literalsOf(item.values)
+        return values === null ? null : { field: item.field.name, is: "noneOf", values }
       }
       if (tree.item.op === "null") return { field: tree.item.field.name, is: "notEmpty", values: [] }
       const refused = equalities(tree.item)

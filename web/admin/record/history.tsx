@@ -2,6 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
+import { isKeyOf } from "../../../core/domain/value/table.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { useMakers, versionsOf } from "../ground/makers.ts"
@@ -71,9 +72,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
         {all.map((version, index) => {
           const before = all[index + 1]
           const operation = plain(version["history_operation"])
-          const done = Object.hasOwn(t.record.versions, operation)
-            ? t.record.versions[operation as keyof typeof t.record.versions]
-            : operation
+          const done = isKeyOf(t.record.versions, operation) ? t.record.versions[operation] : operation
           const changed = operation === "update" ? differences(resource, version, before) : []
           const maker = plain(version["history_by"])
           return (

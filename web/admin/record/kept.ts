@@ -1,5 +1,6 @@
 /** Keeps a form's unsaved input in the tab's storage, so that a reload or an ended session loses nothing. */
 
+import { isObject } from "../../client/problem.ts"
 import type { Drafts, Values } from "./draft.ts"
 import type { Rows } from "./rows.ts"
 
@@ -16,8 +17,8 @@ export type FileFields = (resource: string) => ReadonlySet<string>
 /** A file without its links, which end, and which let anybody read it. */
 const withoutLinks = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutLinks)
-  if (typeof value !== "object" || value === null) return value
-  const { name, size, type, uri } = value as { readonly [member: string]: unknown }
+  if (!isObject(value)) return value
+  const { name, size, type, uri } = value
   return { uri, name, type, size }
 }
 

@@ -9,5 +9,5 @@ export const withPasskey = async (auth: AuthClient): Promise<void> => {
     publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options)
   })
   if (!(credential instanceof PublicKeyCredential)) throw new DOMException("No passkey was given.", "NotAllowedError")
-  await auth.post("/passkey/verify-authentication", { response: credential.toJSON() as unknown })
+  await auth.post("/passkey/verify-authentication", { response: credential.toJSON() })
 }

@@ -32,7 +32,7 @@ const nothing: Followed = { of: [], merge: (own) => own }
 /** `meta`: the service's own document. `active` becomes true when the user has signed in again. */
 export const useSources = (meta: MetaDocument, active: boolean): Sources => {
   const text = JSON.stringify(meta.sources)
-  const listed = useMemo(() => JSON.parse(text) as readonly Source[], [text])
+  const listed = useMemo((): readonly Source[] => JSON.parse(text), [text])
   const [followed, setFollowed] = useState<Followed>(nothing)
   const following = useRef<Following | null>(null)
   useEffect(() => {

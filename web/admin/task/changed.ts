@@ -30,8 +30,8 @@ export const formerValues = <Written extends object>(
   before: (record: Written) => { readonly [field: string]: unknown } | undefined
 ): ReadonlyArray<{ readonly data: { readonly [field: string]: unknown }; readonly records: readonly Written[] }> =>
   [...Map.groupBy(written, (record) => JSON.stringify(names.map((name) => before(record)?.[name] ?? null)))].map(
-    ([values, records]) => ({
-      data: Object.fromEntries((JSON.parse(values) as readonly unknown[]).map((value, at) => [names[at]!, value])),
-      records
-    })
+    ([text, records]) => {
+      const values: readonly unknown[] = JSON.parse(text)
+      return { data: Object.fromEntries(values.map((value, at) => [names[at]!, value])), records }
+    }
   )

@@ -65,19 +65,24 @@ const TaskList = (): ReactNode => {
   )
 }
 
-interface SelectProps {
+interface SelectProps<Value extends string> {
   readonly label: string
-  readonly value: string
-  readonly options: ReadonlyArray<readonly [value: string, label: string]>
-  readonly onChange: (value: string) => void
+  readonly value: Value
+  readonly options: ReadonlyArray<readonly [value: Value, label: string]>
+  readonly onChange: (value: Value) => void
   /** True for a select without a label, in cells of a table. */
   readonly bare?: boolean
 }
 
-const Select = ({ bare = false, label, onChange, options, value }: SelectProps): ReactNode => {
+const Select = <Value extends string>(
+  { bare = false, label, onChange, options, value }: SelectProps<Value>
+): ReactNode => {
+  const choose = (text: string): void => {
+    for (const [each] of options) if (each === text) onChange(each)
+  }
   const box = (
     <span className="input">
-      <select value={value} aria-label={bare ? label : undefined} onChange={({ target }) => onChange(target.value)}>
+      <select value={value} aria-label={bare ? label : undefined} onChange={({ target }) => choose(target.value)}>
         {options.map(([each, text]) => <option key={each} value={each}>{text}</option>)}
       </select>
     </span>
@@ -173,7 +178,7 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
           label={w.mode}
           value={mode}
           options={modes.map((each) => [each, w.modes[each]])}
-          onChange={(each) => setMode(each as Plan["mode"])}
+          onChange={setMode}
         />
         {mode !== "create" && (
           <Select
@@ -190,7 +195,7 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
           label={w.onError}
           value={errors}
           options={[["stop", w.errors.stop], ["skip", w.errors.skip]]}
-          onChange={(each) => setErrors(each as Plan["errors"])}
+          onChange={setErrors}
         />
       </div>
       <div className={style.buttons}>

@@ -2,6 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { isKeyOf } from "../../../core/domain/value/table.ts"
 import { type Named, useNames } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -90,8 +91,12 @@ export const Deliveries = (): ReactNode => {
   const queries = useQueryClient()
   const may = catalogue.resources.get(deliveriesName)?.may.update === true
   const stateOf = (each: AnyRecord): ReactNode => {
-    const state = plain(each["state"]) as keyof typeof stateTones
-    return <span className="badge" data-tone={stateTones[state]}>{w.states[state] ?? state}</span>
+    const state = plain(each["state"])
+    return (
+      <span className="badge" data-tone={isKeyOf(stateTones, state) ? stateTones[state] : undefined}>
+        {isKeyOf(w.states, state) ? w.states[state] : state}
+      </span>
+    )
   }
   const resend = async (each: AnyRecord): Promise<void> => {
     if (await act(() => doVerb(deliveriesName, each, "resend"))) say(w.resent(1, format.count(1)))
@@ -155,8 +160,12 @@ export const Attempts = (): ReactNode => {
   const { catalogue } = useApp()
   const { format } = useLocale()
   const outcomeOf = (each: AnyRecord): ReactNode => {
-    const outcome = plain(each["outcome"]) as keyof typeof tones
-    return <span className="badge" data-tone={tones[outcome]}>{w.outcomes[outcome] ?? outcome}</span>
+    const outcome = plain(each["outcome"])
+    return (
+      <span className="badge" data-tone={isKeyOf(tones, outcome) ? tones[outcome] : undefined}>
+        {isKeyOf(w.outcomes, outcome) ? w.outcomes[outcome] : outcome}
+      </span>
+    )
   }
   const took = (each: AnyRecord): string => w.took(format.count(Number(each["duration_ms"])))
   return (

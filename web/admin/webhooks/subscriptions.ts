@@ -1,5 +1,6 @@
 /** Subscriptions and deliveries from the extension's resources, and the code of an example receiver. */
 
+import { isObject } from "../../client/problem.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { client } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
@@ -20,10 +21,7 @@ export const doVerb = async <T>(resource: string, record: AnyRecord, verb: strin
 
 /** Headers as lines of text. Null is empty. */
 export const headerLines = (headers: unknown): string =>
-  typeof headers === "object" && headers !== null
-    ? Object.entries(headers as { readonly [name: string]: unknown }).map(([name, value]) => `${name}: ${plain(value)}`)
-      .join("\n")
-    : ""
+  isObject(headers) ? Object.entries(headers).map(([name, value]) => `${name}: ${plain(value)}`).join("\n") : ""
 
 /** Parses lines of text as headers. Null if there are none. A line without a colon becomes a name without a value, which the service refuses. */
 export const readHeaderLines = (text: string): { readonly [name: string]: string } | null => {
@@ -52,6 +50,7 @@ export const resourcesOf = (events: readonly string[], all: readonly string[]): 
 
 export const receiver = `import { createServer } from "node:http"
 import { Webhook } from "standardwebhooks"
+import { isObject } from "../../client/problem.ts"
 
 const webhook = new Webhook(process.env["WEBHOOK_SECRET"] ?? "")
 const seen = new Set()
