@@ -218,6 +218,59 @@ describe.skipIf(chromiumPath === null)("what stands around the rows", () => {
     })
   })
 
+  it("adds up its numbers over all that it matches, by currency, once it is asked", async () => {
+    await using({}, async (page, list, sent) => {
+      const filter = encodeURIComponent("customer.country = DE AND status = paid")
+      await list.open("orders", `?columns=id,total&filter=${filter}`)
+      const sums = page.locator("footer").getByRole("button", { name: /^Σ Total/ })
+      await sums.waitFor()
+      expect(sent.filter((line) => line.includes(":aggregate"))).toEqual([])
+      await sums.click()
+      const { body } = await stage.call(
+        "admin",
+        "GET",
+        `/orders:aggregate?group_by=currency&measures=sum(total)&filter=${filter}`
+      )
+      const groups = body["groups"] as ReadonlyArray<{
+        readonly group: { readonly currency: string }
+        readonly measures: { readonly "sum(total)": string }
+      }>
+      const texts = groups.map(({ group, measures }) => `${measures["sum(total)"]} ${group.currency}`)
+      expect(texts.length).toBeGreaterThan(0)
+      await expect.poll(async () => (await sums.innerText()).replaceAll(/(?<=\d),(?=\d{3})/g, "")).toBe(
+        `Σ Total ${texts.join(", ")}`
+      )
+    })
+  })
+
+  it("says beside the thumb which row is the first, for as long as the thumb is held", async () => {
+    // A page of its own: its clock is held.
+    await using({ fresh: true }, async (page, list) => {
+      await page.clock.install()
+      await list.open("orders")
+      const scroll = (top: number) =>
+        page.evaluate((to) => document.querySelector("[role=grid]")!.parentElement!.scrollTo(0, to), top)
+      // As while a thumb is held: the scroll does not end.
+      await page.evaluate(() => {
+        const hold = (event: Event): void => event.stopImmediatePropagation()
+        addEventListener("scrollend", hold, true)
+        Object.assign(globalThis, { letGo: () => removeEventListener("scrollend", hold, true) })
+      })
+      await scroll(700 * 34 + 10)
+      const label = page.getByText(/^Row 702( ·|$)/)
+      await label.waitFor()
+      await page.locator("footer").getByText(/^Rows 702–/).waitFor()
+      await page.clock.fastForward(5_000)
+      expect(await label.count()).toBe(1)
+      await page.evaluate(() => {
+        ;(globalThis as unknown as { readonly letGo: () => void }).letGo()
+        document.querySelector("[role=grid]")!.parentElement!.dispatchEvent(new Event("scrollend"))
+      })
+      await page.clock.fastForward(5_000)
+      await label.waitFor({ state: "detached" })
+    })
+  })
+
   it("folds: groups of the sidebar, its one entry of the history, and the chart", async () => {
     await using({}, async (page, list, _, quiet) => {
       await list.open("orders")

@@ -1,14 +1,30 @@
 /** The line below a list: the visible rows, the number of matches, and the time of the last save. */
 
-import { type ReactNode, useSyncExternalStore } from "react"
+import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react"
+import { isIdentifier, isQuantity } from "../field/kind.ts"
+import type { Column } from "../grid/columns.ts"
 import { openShortcuts } from "../ground/overlays.ts"
 import { useLocale } from "../messages/locale.tsx"
+import type { Resource } from "../model/catalogue.ts"
 import style from "./list.module.css"
-import type { Rows } from "./rows.ts"
+import type { Rows, RowsQuery } from "./rows.ts"
 import type { Sight } from "./sight.ts"
 import { totalText } from "./total.ts"
 
+const Sums = lazy(() => import("./sums.tsx").then(({ Sums }) => ({ default: Sums })))
+
+/** The columns that can be added up, at most ten: a request has no more measures. */
+const addedUp = (resource: Resource, columns: readonly Column[]): readonly string[] =>
+  resource.model.arguments !== undefined ? [] : columns.flatMap(({ id }) => {
+    const field = resource.fields.get(id)
+    const is = field !== undefined && field.kind !== "money" && isQuantity(field) && !isIdentifier(resource, field)
+    return is ? [id] : []
+  }).slice(0, 10)
+
 interface FootProps {
+  readonly resource: Resource
+  readonly columns: readonly Column[]
+  readonly query: RowsQuery
   readonly rows: Rows
   readonly sight: Sight
   readonly filter: string
@@ -17,18 +33,26 @@ interface FootProps {
   readonly keys: string
 }
 
-export const ListFoot = ({ filter, keys, rows, savedAt, sight }: FootProps): ReactNode => {
+export const ListFoot = (
+  { columns, filter, keys, query, resource, rows, savedAt, sight }: FootProps
+): ReactNode => {
   const { format, t } = useLocale()
   const seen = useSyncExternalStore(sight.subscribe, sight.now)
   const { total } = rows
   const position = `${format.count(seen[0] + 1)}–${format.count(seen[1] + 1)}`
   const text = total === null ? "" : totalText(total, t, format)
+  const sums = total === null || total.count === 0 ? [] : addedUp(resource, columns)
   return (
     <footer className={style.foot}>
       {total !== null && total.count > 0 && (
         <span>
           {t.list.position} <b>{position}</b> {filter === "" ? t.list.matching(text) : t.list.matchingFilter(text)}
         </span>
+      )}
+      {sums.length > 0 && (
+        <Suspense fallback={null}>
+          <Sums resource={resource} query={query} fields={sums} />
+        </Suspense>
       )}
       <span className={style.space} role="status">
         {savedAt !== null && t.list.saved(format.moment(new Date(savedAt).toISOString(), Date.now()))}

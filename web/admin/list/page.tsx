@@ -317,7 +317,16 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         </Link>
       )}
       {editing.conflict}
-      <ListFoot rows={rows} sight={sight} filter={filter} savedAt={editing.savedAt} keys={shownKeys("?").join(" ")} />
+      <ListFoot
+        resource={resource}
+        columns={columns}
+        query={view.asked}
+        rows={rows}
+        sight={sight}
+        filter={filter}
+        savedAt={editing.savedAt}
+        keys={shownKeys("?").join(" ")}
+      />
     </FileExpiry>
   )
 }
