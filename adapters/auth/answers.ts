@@ -91,9 +91,10 @@ export const refuse = async (
 }
 
 /** Sends the link for an account that was just made. An account whose link cannot be sent is deleted: nobody could ever use it. */
-const invite = async ({ mailer, store, table }: AuthInternals, { body: { user } }: Answered): Promise<void> => {
+const invite = async ({ links, mailer, store, table }: AuthInternals, { body: { user } }: Answered): Promise<void> => {
   const id = isBag(user) ? String(user["id"]) : ""
   try {
+    await links.await(id)
     await mailer?.invite(id)
   } catch (cause) {
     await store.query(`delete from ${table("user")} where "id" = $1`, [id])

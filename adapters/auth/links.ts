@@ -34,6 +34,10 @@ export interface Links {
   readonly count: (user: string) => Promise<number>
   /** Whether a link is good. It costs less than setting a password with it. */
   readonly isGood: (token: string) => Promise<boolean>
+  /** Notes that an account waits for its owner, who gets a link. A password, another address, a ban or the account's end take the note away. */
+  readonly await: (user: string) => Promise<void>
+  /** Those of some accounts that wait for their owners. Who signs in with a provider meanwhile is none of them. */
+  readonly awaited: (users: readonly string[]) => Promise<readonly string[]>
   /** Sets the password, ends sessions, tokens and all links of the account. Null: the link is not good; of several uses at once one counts. */
   readonly use: (token: string, hashed: string, newId: () => string) => Promise<SetPassword | null>
 }
@@ -41,6 +45,9 @@ export interface Links {
 const tokenForm = /^[A-Za-z0-9_-]{43}$/
 
 const kinds: readonly LinkKind[] = ["reset", "invitation"]
+
+/** The note of an account that waits for its owner. It begins as links do, so the triggers that end links take it away, too. */
+const waiting = "link-awaited"
 
 /** The texts that stand for a token in the store, one for each kind. */
 const identifiersOf = (token: string): readonly string[] => {
@@ -77,7 +84,8 @@ export const storePassword = async (
 
 export const makeLinks = (store: Store, table: (name: string) => string): Links => {
   const [users, verification] = [table("user"), table("verification")]
-  const goodOf = `"value" = $1 and "identifier" like 'link-%' and "expiresAt" > now()`
+  const goodOf = `"value" = $1 and "identifier" like 'link-%' and "identifier" <> '${waiting}'`
+    + ` and "expiresAt" > now()`
   return {
     make: async (kind, user) => {
       const token = randomBytes(32).toString("base64url")
@@ -107,6 +115,23 @@ export const makeLinks = (store: Store, table: (name: string) => string): Links 
       && (await store.query(`select 1 from ${verification} where "identifier" = any($1) and "expiresAt" > now()`, [
           identifiersOf(token)
         ])).length > 0,
+    await: async (user) => {
+      // Longer than any account waits: what has expired is swept away.
+      await store.query(
+        `insert into ${verification} ("id", "identifier", "value", "expiresAt") values ($1, $2, $3, now() + interval '100 years')`,
+        [crypto.randomUUID(), waiting, user]
+      )
+    },
+    awaited: async (users) => {
+      const found = await store.query<{ readonly value: string }>(
+        `select distinct v."value" from ${verification} v where v."identifier" = $1 and v."value" = any($2)`
+          + ` and not exists (select 1 from ${
+            table("account")
+          } a where a."userId" = v."value" and a."providerId" <> 'credential')`,
+        [waiting, users]
+      )
+      return found.map(({ value }) => value)
+    },
     use: (token, hashed, newId) =>
       store.transaction(async ({ query }) => {
         const identifiers = identifiersOf(token)

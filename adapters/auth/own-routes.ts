@@ -57,6 +57,18 @@ const textOf = (body: Body, name: string): string => {
   return value
 }
 
+/** Most accounts that are asked about at once: as many as a listing gives. */
+const askedMax = 500
+
+const idsOf = (body: Body, name: string): readonly string[] => {
+  const value = body[name]
+  const ids: readonly unknown[] = Array.isArray(value) ? value : [null]
+  if (ids.length > askedMax || !ids.every((id) => typeof id === "string")) {
+    throw invalid(`The value of ${name} is not valid.`)
+  }
+  return ids
+}
+
 /** Runs a host function. Its refusals become problems. */
 const asked = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
@@ -122,6 +134,10 @@ export const makeOwnRoutes = (
     ["/admin/roles", async ({ account, session }) => {
       await account((await session()).id)
       return { roles: roles.choices, defaultRole: roles.defaultRole ?? null }
+    }],
+    ["/admin/invited", async ({ account, body, session }) => {
+      await account((await session()).id)
+      return { users: await internals.links.awaited(idsOf(body, "users")) }
     }],
     ["/api-keys/list", async ({ session }) => {
       const { email } = await session()

@@ -101,6 +101,7 @@ const rows: readonly Row[] = [
 
   ["always", "GET", "/admin/roles", "admin"],
   ["always", "GET", "/admin/list-users", "admin"],
+  ["always", "POST", "/admin/invited", "admin"],
   ["always", "GET", "/admin/get-user", "admin"],
   ["always", "POST", "/admin/has-permission", "admin"],
   ["always", "POST", "/admin/create-user", "admin", { event: "account-created" }],

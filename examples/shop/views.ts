@@ -87,6 +87,8 @@ export const views = [
   // Lines are shown within their order.
   defineView(orderLines, {
     columns: ["position", "product_id", "quantity", "unit_price", "discount", "total"],
+    // People drag lines into another order.
+    sort: "position",
     nav: false
   }),
   defineView(staff, {

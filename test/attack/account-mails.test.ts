@@ -367,8 +367,15 @@ describe("an invitation", () => {
     for (const word of ["", "undefined", "null", password]) {
       expect((await one.signIn(address, word)).status).not.toBe(200)
     }
+    // Until then it waits for its owner, which only admins learn.
+    const { id } = answer.body["user"] as { readonly id: string }
+    const invited = (cookie?: string) => asAdmin("invited", { users: [id, "nobody"] }, cookie)
+    expect((await invited()).body).toEqual({ users: [id] })
+    expect((await asAdmin("invited", { users: id })).status).toBe(400)
+    expect((await asAdmin("invited", { users: Array.from({ length: 501 }, () => id) })).status).toBe(400)
     expect((await setPassword(link)).status).toBe(200)
     expect((await one.signIn(address, newPassword)).status).toBe(200)
+    expect((await invited()).body).toEqual({ users: [] })
     const { rows } = await stage.store.pool.query(`select "emailVerified" from auth."user" where "email" = $1`, [
       address
     ])
@@ -387,7 +394,8 @@ describe("an invitation", () => {
     const body = { email: `more${count}@example.org` }
     expect((await asAdmin("invite-user", body, cookie)).status).toBe(403)
     expect((await asAdmin("send-password-link", { userId: await idOf() }, cookie)).status).toBe(403)
-    for (const path of ["invite-user", "send-password-link"]) {
+    expect((await asAdmin("invited", { users: [] }, cookie)).status).toBe(403)
+    for (const path of ["invite-user", "invited", "send-password-link"]) {
       expect((await one.ask("POST", `/api/auth/admin/${path}`, { body: { ...body, userId: "x" } })).status).toBe(401)
     }
     expect((await asAdmin("invite-user", { email })).body).toMatchObject({

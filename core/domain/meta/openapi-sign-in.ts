@@ -392,6 +392,16 @@ const adminPaths = (auth: string, { passkeys, twoFactor }: SignInFeatures): Doc 
         }
       })
     },
+    [`${auth}/admin/invited`]: {
+      post: route("invitedUsers", "Which users were invited and have no password of their own yet", {
+        ...session,
+        ...takes(closedObject({ users: { ...list(text), maxItems: 500 } }, ["users"])),
+        responses: {
+          "200": answer("Their ids.", closedObject({ users: list(text) }, ["users"])),
+          ...refusals(400, 401, 403)
+        }
+      })
+    },
     ...(twoFactor
       ? { [`${auth}/admin/reset-second-factor`]: take("resetSecondFactor", "Take a lost second factor away") }
       : {}),

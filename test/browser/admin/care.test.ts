@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
-import { opener, type Stage, startStage } from "./stage.ts"
+import { axeAgain, opener, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
 /** Values of an order that may be created. */
@@ -371,6 +371,139 @@ describe.skipIf(chromiumPath === null)("the page of a record", () => {
       await page.getByText("This record is deleted.").waitFor()
       expect(await page.locator("[data-field] .hint").count()).toBe(0)
       expect(await page.getByText(/may not change/).count()).toBe(0)
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("inputs of a record", () => {
+  it("take dates in the language of the app, by typing, pasting, arrow keys and a calendar", async () => {
+    const id = await newOrder()
+    const write = async (due: string): Promise<void> => {
+      const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+      await stage.call("admin", "PATCH", `/orders/${id}`, { due_on: due }, String(body["etag"]))
+    }
+    await write("2027-02-03")
+    const stored = async () => (await stage.call("admin", "GET", `/orders/${id}`)).body["due_on"]
+    // The browser speaks English, the app German.
+    await using({ language: "en-US" }, async (page, record) => {
+      await record.open("orders", id)
+      expect(await record.input("due_on").inputValue()).toBe("02/03/2027")
+      await page.evaluate(() => localStorage.setItem("admin:preferences", JSON.stringify({ language: "de" })))
+      await page.reload()
+      const due = record.input("due_on")
+      await due.waitFor()
+      expect(await due.inputValue()).toBe("03.02.2027")
+      expect(await due.getAttribute("placeholder")).toBe("TT.MM.JJJJ")
+      await due.fill("4.3.2027")
+      await record.save()
+      await expect.poll(stored).toBe("2027-03-04")
+      await due.blur()
+      expect(await due.inputValue()).toBe("04.03.2027")
+      // What says the same is no change.
+      await due.fill("5.3.2027")
+      await due.fill("04.03.2027")
+      expect(await record.box("due_on").locator("[data-changed]").count()).toBe(0)
+      await due.fill("31.4.2027")
+      await record.hint("due_on").getByText("Schreiben Sie es wie 31.12.2026.").waitFor()
+      await due.fill("2027-04-30")
+      await due.blur()
+      expect(await due.inputValue()).toBe("30.04.2027")
+      await due.press("Home")
+      await due.press("ArrowUp")
+      expect(await due.inputValue()).toBe("01.05.2027")
+      await due.press("Alt+ArrowDown")
+      const month = page.getByRole("grid", { name: "Mai 2027" })
+      await month.waitFor()
+      expect(await month.getByRole("columnheader").first().innerText()).toBe("Mo")
+      expect(await axeAgain(page)).toEqual([])
+      await page.keyboard.press("ArrowRight")
+      await page.keyboard.press("PageDown")
+      await page.getByRole("button", { name: "Mittwoch, 2. Juni 2027" }).press("Enter")
+      await month.waitFor({ state: "detached" })
+      expect(await due.inputValue()).toBe("02.06.2027")
+      await record.save()
+      await expect.poll(stored).toBe("2027-06-02")
+    })
+  })
+
+  it("offer states with their dots, and countries and currencies by name", async () => {
+    const id = await newOrder()
+    await using({}, async (page, record) => {
+      await record.open("orders", id)
+      const status = record.input("status")
+      const dot = (at: string) =>
+        page.locator(at).evaluate((each) => {
+          const { backgroundColor, content, width } = getComputedStyle(each, "::before")
+          return content === "none" ? null : `${width} ${backgroundColor}`
+        })
+      const draft = await dot("[data-field=status] [data-tone]:has(> select)")
+      expect(draft).toMatch(/^6px/)
+      expect(await dot("[data-field=channel] div:has(> select)")).toBe(null)
+      await status.focus()
+      await page.keyboard.press("Space")
+      await page.keyboard.press("ArrowDown")
+      await page.keyboard.press("ArrowDown")
+      expect(await dot("[data-field=status] option[value=paid]")).not.toBe(draft)
+      expect(await axeAgain(page)).toEqual([])
+      await page.keyboard.press("Enter")
+      expect(await status.inputValue()).toBe("paid")
+      expect(await dot("[data-field=status] [data-tone]:has(> select)")).not.toBe(draft)
+      await record.input("ship_country").fill("united st")
+      await page.getByRole("listbox", { name: "Ship country" }).getByRole("option").first().waitFor()
+      expect(await axeAgain(page)).toEqual([])
+      await page.keyboard.press("Enter")
+      expect(await record.input("ship_country").inputValue()).toBe("US")
+      await record.box("ship_country").getByText("United States").waitFor()
+      await record.input("currency").fill("japan")
+      await page.keyboard.press("Enter")
+      expect(await record.input("currency").inputValue()).toBe("JPY")
+      await record.input("ship_country").fill("Narnia")
+      await record.hint("ship_country").getByText("Choose one of the list.").waitFor()
+      await record.input("ship_country").fill("austria")
+      await record.save()
+      await expect.poll(async () => {
+        const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+        return [body["status"], body["ship_country"], body["currency"]]
+      }).toEqual(["paid", "AT", "JPY"])
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("the lines of an order", () => {
+  it("have sums below them, lead to their products, and are moved by a handle", async () => {
+    const id = await newOrder(3)
+    const positions = async (): Promise<readonly unknown[]> => {
+      const { body } = await stage.call("admin", "GET", `/order_lines?filter=order_id%3D${id}&order_by=id`)
+      return (body["items"] as readonly Record<string, unknown>[]).map((line) => line["position"])
+    }
+    await using({ width: 1440, height: 900 }, async (page, record) => {
+      await record.open("orders", id)
+      const lines = record.rows("Lines")
+      const foot = lines.locator("tfoot")
+      await foot.waitFor()
+      expect((await foot.innerText()).split(/\s+/).filter((word) => word !== "")).toEqual(["Sum", "3", "30.00"])
+      const way = lines.getByRole("link", { name: /^Product: / }).first()
+      expect(await way.getAttribute("href")).toBe(`/products/${product}`)
+      // Quantities are added up as they are typed. The total is the database's.
+      await lines.getByRole("button", { name: "Quantity" }).first().click()
+      await lines.getByRole("textbox", { name: "Quantity" }).fill("5")
+      await expect.poll(async () => (await foot.innerText()).split(/\s+/).filter((word) => word !== ""))
+        .toEqual(["Sum", "7", "…"])
+      await record.discard()
+      const handle = (at: number) => lines.getByRole("button", { name: new RegExp(`^Move .*, ${at} of 3$`) })
+      await handle(1).press("ArrowDown")
+      expect(await handle(2).evaluate((each) => each === document.activeElement)).toBe(true)
+      await record.save()
+      await expect.poll(positions).toEqual([2, 1, 3])
+      // By mouse, the last line becomes the first.
+      await expect.poll(() => lines.locator("[data-changed]").count()).toBe(0)
+      const [from, to] = [await handle(3).boundingBox(), await handle(1).boundingBox()]
+      await page.mouse.move(from!.x + 5, from!.y + 5)
+      await page.mouse.down()
+      await page.mouse.move(to!.x + 5, to!.y + 5, { steps: 6 })
+      await page.mouse.up()
+      await record.save()
+      await expect.poll(positions).toEqual([3, 2, 1])
     })
   })
 })

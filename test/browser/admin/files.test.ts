@@ -38,6 +38,13 @@ describe.skipIf(chromiumPath === null)("files of the shop", () => {
     })
   })
 
+  it("are pictures of products in the lines of an order", async () => {
+    await using({}, async (page) => {
+      await page.goto(`${stage.url}/orders/1`)
+      await expect.poll(() => pixels(page, "[role=region][aria-label=Lines], section[aria-label=Lines]")).toBe(400)
+    })
+  })
+
   it("are photos of colleagues by signed links", async () => {
     await using({}, async (page) => {
       await listPage(page, stage.url).open("staff")

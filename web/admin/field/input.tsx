@@ -5,26 +5,32 @@
 
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
-import { useLocale, useMessages } from "../messages/locale.tsx"
+import { useMessages } from "../messages/locale.tsx"
 import { plain, short } from "../model/plain.ts"
 import { exampleOf, parseField } from "./exact.ts"
 import { FileInput } from "./file.tsx"
 import { FilesInput } from "./files.tsx"
 import type { InputProps } from "./input-props.ts"
-import { isExact, isLong, isQuantity } from "./kind.ts"
+import style from "./input.module.css"
+import { isExact, isLong, isQuantity, isState, toneOf } from "./kind.ts"
+import { MomentInput, RangeInput } from "./moment.tsx"
 import { editText } from "./parse.ts"
 import { enumText } from "./text.ts"
 
 const loadRelation = () => import("./relation.tsx")
 const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
 
+const loadCodes = () => import("./codes.tsx")
+const CodeInput = lazy(() => loadCodes().then(({ CodeInput }) => ({ default: CodeInput })))
+
 const loadArray = () => import("./array.tsx")
 const ArrayInput = lazy(() => loadArray().then(({ ArrayInput }) => ({ default: ArrayInput })))
 
 const PluginInput = lazy(() => import("./plugin.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
 
-/** Loads the input of relations in advance, so that it opens at once, also without a connection. */
-export const prepareInputs = (): void => void Promise.all([loadRelation(), loadArray()]).catch(() => undefined)
+/** Loads the inputs of relations, codes and lists in advance, so that they open at once, also without a connection. */
+export const prepareInputs = (): void =>
+  void Promise.all([loadRelation(), loadCodes(), loadArray()]).catch(() => undefined)
 
 interface InnerProps extends InputProps {
   readonly t: ReturnType<typeof useMessages>
@@ -39,6 +45,9 @@ const attributes = ({ describedBy, disabled, id, invalid, label }: InputProps) =
   "aria-invalid": invalid === true ? true : undefined,
   disabled
 })
+
+/** Whether the page draws the lists of choices, not the system. */
+const drawsLists = CSS.supports("appearance", "base-select") && CSS.supports("selector(:open)")
 
 const Choice = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, value } = props
@@ -61,12 +70,21 @@ const Choice = (props: InnerProps): ReactNode => {
       }
     }
   }, [autoFocus, compact])
+  const tone = (each: string): string | undefined => isState(field) && each !== "" ? toneOf(each) : undefined
   return (
-    <div className={frame(compact)} data-invalid={invalid ? "" : undefined}>
+    <div
+      className={`${frame(compact)} ${style.choice}`}
+      data-invalid={invalid ? "" : undefined}
+      data-tone={tone(now)}
+    >
       <select
         ref={ref}
         {...attributes(props)}
         value={now}
+        // An open list handles Enter and Escape itself, where the page draws it.
+        onKeyDown={(event) => {
+          if (drawsLists && event.currentTarget.matches(":open")) event.stopPropagation()
+        }}
         onChange={({ target }) =>
           onChange(
             target.value === ""
@@ -75,28 +93,14 @@ const Choice = (props: InnerProps): ReactNode => {
           )}
       >
         {(field.optional || now === "") && <option value="">{field.optional ? t.field.empty : t.field.choose}</option>}
-        {values.map((each) => <option key={each} value={each}>{word(each)}</option>)}
+        {values.map((each) => <option key={each} value={each} data-tone={tone(each)}>{word(each)}</option>)}
       </select>
     </div>
   )
 }
 
-/** A time in the form of a `datetime-local` input, with seconds. */
-const localOf = (iso: string): string => {
-  const time = Date.parse(iso)
-  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000)
-  return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19)
-}
-
-/** The instant (RFC 3339, UTC) of the text of a `datetime-local` input. A text that is no instant is returned unchanged. */
-const momentOf = (local: string): string => {
-  const time = new Date(local)
-  return Number.isNaN(time.getTime()) ? local : time.toISOString()
-}
-
 const Line = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, typed, value } = props
-  const { format } = useLocale()
   const [text, setText] = useState(() => typed ?? editText(field, value))
   const shown = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
@@ -122,8 +126,6 @@ const Line = (props: InnerProps): ReactNode => {
   // A single line would lose the line breaks of a value that has some.
   const long = !compact &&
     (isLong(field) || ((field.kind === "text" || field.kind === "native") && text.includes("\n")))
-  const named = compact || (field.kind !== "country" && field.kind !== "currency") ? "" : format[field.kind](text)
-  const time = field.kind === "timestamp"
   const common = {
     ...attributes(props),
     ref,
@@ -145,15 +147,13 @@ const Line = (props: InnerProps): ReactNode => {
         : (
           <input
             {...common}
-            type={time ? "datetime-local" : field.kind === "date" ? "date" : "text"}
-            step={time ? 1 : undefined}
+            type="text"
             inputMode={isQuantity(field) ? "decimal" : undefined}
             autoComplete="off"
-            value={time ? localOf(text) : text}
-            onChange={({ target }) => change(time ? momentOf(target.value) : target.value)}
+            value={text}
+            onChange={({ target }) => change(target.value)}
           />
         )}
-      {named !== "" && named !== text && <span className="dim cut" aria-hidden="true">{named}</span>}
     </div>
   )
 }
@@ -189,7 +189,28 @@ const Plain = (props: InputProps): ReactNode => {
       </Suspense>
     )
   }
-  return field.kind === "enum" || field.kind === "boolean" ? <Choice {...props} t={t} /> : <Line {...props} t={t} />
+  switch (field.kind) {
+    case "enum":
+    case "boolean":
+      return <Choice {...props} t={t} />
+    case "date":
+    case "timestamp":
+    case "time":
+      return <MomentInput {...props} />
+    case "range": {
+      const line = <Line {...props} t={t} />
+      return field.of === "date" || field.of === "timestamp" ? <RangeInput {...props}>{line}</RangeInput> : line
+    }
+    case "country":
+    case "currency":
+      return (
+        <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
+          <CodeInput {...props} />
+        </Suspense>
+      )
+    default:
+      return <Line {...props} t={t} />
+  }
 }
 
 /** Handles Enter, Escape and Tab in a cell's input. Tab moves to the next cell. */

@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import { elementOf } from "../field/array.ts"
+import { Moment } from "../field/moment.tsx"
 import { useTitles } from "../field/titles.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -108,13 +109,24 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
         ? <Spans value={one} onChange={setValue} />
         : isChosen(is) && subject !== undefined
         ? <Choices resource={resource} subject={subject} values={values} onChange={setValues} />
+        : kind === "date" || kind === "timestamp" || kind === "time"
+        ? (
+          <div className="input">
+            <Moment
+              autoFocus
+              kind={kind}
+              label={t.filter.value}
+              value={one}
+              onValue={(value, text) => setValue(value ?? text)}
+            />
+          </div>
+        )
         : (
           <ValueInput
             label={t.filter.value}
-            value={kind === "timestamp" ? localOf(one) : one}
-            type={kind === "date" ? "date" : kind === "timestamp" ? "datetime-local" : "text"}
+            value={one}
             numeric={kind === "integer" || kind === "decimal" || kind === "float"}
-            onChange={(value) => setValue(kind === "timestamp" && value !== "" ? new Date(value).toISOString() : value)}
+            onChange={setValue}
           />
         )}
       {problem !== null && <p className="hint" data-bad="" role="alert">{problem}</p>}
@@ -123,31 +135,21 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
   )
 }
 
-/** A time in the form of a `datetime-local` input. */
-const localOf = (iso: string): string => {
-  const time = Date.parse(iso)
-  if (Number.isNaN(time)) return ""
-  const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000)
-  return date.toISOString().slice(0, 16)
-}
-
 interface ValueInputProps {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly type?: string
   readonly numeric?: boolean
   readonly mono?: boolean
 }
 
 const ValueInput = (
-  { label, mono = false, numeric = false, onChange, type = "text", value }: ValueInputProps
+  { label, mono = false, numeric = false, onChange, value }: ValueInputProps
 ): ReactNode => (
   <div className="input">
     <input
       autoFocus
       aria-label={label}
-      type={type}
       inputMode={numeric ? "decimal" : undefined}
       className={mono ? "mono" : undefined}
       value={value}

@@ -1,12 +1,16 @@
 /** The arguments of a function of the database, above the list of its rows. The address has them. The service checks every value. */
 
-import { type ReactNode, type SyntheticEvent, useId } from "react"
+import { lazy, type ReactNode, Suspense, type SyntheticEvent, useId, useState } from "react"
 import type { MetaModel } from "../../client/index.ts"
+import type { MomentKind } from "../field/moment.ts"
 import { setQuery, usePlace } from "../ground/location.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { labelOf, type Resource } from "../model/catalogue.ts"
 import { plain } from "../model/plain.ts"
 import style from "./list.module.css"
+
+// Few lists ask for a date.
+const Moment = lazy(() => import("../field/moment.tsx").then(({ Moment }) => ({ default: Moment })))
 
 type Argument = NonNullable<MetaModel["arguments"]>[number]
 
@@ -29,8 +33,35 @@ export const argumentsIn = ({ model }: Resource, query: URLSearchParams): GivenA
 export const lacksArguments = ({ model }: Resource, given: GivenArguments): boolean =>
   model.arguments?.some(({ name, optional }) => !optional && given[name] === undefined) === true
 
-const typeOf = ({ kind }: Argument): string =>
-  kind === "date" ? "date" : kind === "integer" || kind === "float" ? "number" : "text"
+const typeOf = ({ kind }: Argument): string => kind === "integer" || kind === "float" ? "number" : "text"
+
+const isMoment = (kind: Argument["kind"]): kind is MomentKind =>
+  kind === "date" || kind === "timestamp" || kind === "time"
+
+/** A date or a time. The form takes the value, not the text. */
+const MomentArgument = (
+  { argument: { kind, name, optional }, id, value }: {
+    readonly argument: Argument
+    readonly id: string
+    readonly value: string
+  }
+): ReactNode => {
+  const [now, setNow] = useState(value)
+  return (
+    <>
+      <Suspense fallback={null}>
+        <Moment
+          id={id}
+          kind={isMoment(kind) ? kind : "date"}
+          value={now}
+          required={!optional}
+          onValue={(read, text) => setNow(read ?? text)}
+        />
+      </Suspense>
+      <input type="hidden" name={name} value={now} />
+    </>
+  )
+}
 
 const Input = (
   { argument, id, value }: { readonly argument: Argument; readonly id: string; readonly value: string }
@@ -80,7 +111,9 @@ export const Arguments = ({ resource }: { readonly resource: Resource }): ReactN
         <label key={argument.name} htmlFor={`${id}${argument.name}`} title={argument.help}>
           <span>{argument.label ?? labelOf(argument.name)}</span>
           <span className="input">
-            <Input argument={argument} id={`${id}${argument.name}`} value={given[argument.name] ?? ""} />
+            {isMoment(argument.kind)
+              ? <MomentArgument argument={argument} id={`${id}${argument.name}`} value={given[argument.name] ?? ""} />
+              : <Input argument={argument} id={`${id}${argument.name}`} value={given[argument.name] ?? ""} />}
           </span>
         </label>
       ))}

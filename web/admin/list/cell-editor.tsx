@@ -64,7 +64,10 @@ export const CellEditor = ({ column, editing, record, resource }: CellEditorProp
       className="cell-editor"
       onKeyDown={(event) => {
         // An open list of choices handles Enter and Escape itself.
-        if (event.defaultPrevented) return
+        // What floats over the page belongs to React's tree, too.
+        if (
+          event.defaultPrevented || !(event.target instanceof Node && event.currentTarget.contains(event.target))
+        ) return
         cellKeys(event, { onCommit: commit, onCancel: () => editing.cancel() })
       }}
       onBlur={(event) => {

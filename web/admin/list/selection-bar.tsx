@@ -5,8 +5,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "rea
 import type { MetaField } from "../../client/index.ts"
 import { Actions } from "../action/actions.tsx"
 import { config } from "../config.ts"
-import { sumOf } from "../field/decimal.ts"
-import { currencyOf } from "../field/kind.ts"
+import { sumsOf } from "../field/sums.ts"
 import type { Column } from "../grid/columns.ts"
 import { hrefOf } from "../ground/location.ts"
 import type { Offer } from "../ground/offers.ts"
@@ -74,16 +73,12 @@ const copied = (
   }
 }
 
-/** The sum of a field over records of one currency, as a text. Null for fewer than two records. */
+/** The sum of a field over records, by currency, as a text. Null for fewer than two records. */
 const useSum = (resource: Resource, sum: MetaField | undefined, records: readonly AnyRecord[]): string | null => {
   const { format, t } = useLocale()
   if (sum === undefined || records.length < 2) return null
-  const currency = currencyOf(resource, sum)
-  const codes = new Set(currency === null ? [] : records.map((record) => record[currency.name]))
-  if (codes.size > 1) return null
-  const result = sumOf(records.map((record) => record[sum.name]))
-  const [code] = codes
-  return result === null ? null : t.list.sum(`${format.number(result)}${typeof code === "string" ? ` ${code}` : ""}`)
+  const sums = sumsOf(resource, sum, records, format)
+  return sums.length === 0 ? null : t.list.sum(sums.join(" · "))
 }
 
 export const SelectionBar = (props: BarProps): ReactNode => {

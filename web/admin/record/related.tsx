@@ -175,6 +175,7 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
           facts={of.facts}
           columns={columns}
           items={items}
+          complete={owner === null || (data !== undefined && total <= items.length)}
           rows={rows}
           marks={marks}
           problems={problems}

@@ -1,6 +1,8 @@
 /** The form that sends events of a time range again: two times in the person's own zone, and whether only failed deliveries. */
 
 import { type ReactNode, useId, useState } from "react"
+import { writingOf } from "../field/moment.ts"
+import { Moment } from "../field/moment.tsx"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { say } from "../ground/toasts.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
@@ -14,39 +16,45 @@ interface ReplayProps {
   readonly onClose: () => void
 }
 
-/** A time of the person's own zone, as the service takes it. */
-const instant = (local: string): string | undefined => local === "" ? undefined : new Date(local).toISOString()
-
 export const ReplayEvents = ({ onClose, record }: ReplayProps): ReactNode => {
   const w = useMessages().webhooks
-  const { format } = useLocale()
+  const { format, t } = useLocale()
   const act = useAct()
   const form = useId()
-  const [since, setSince] = useState("")
-  const [until, setUntil] = useState("")
+  const [since, setSince] = useState<string | null>("")
+  const [until, setUntil] = useState<string | null>("")
   const [failedOnly, setFailedOnly] = useState(true)
   const [busy, setBusy] = useState(false)
   const send = async (): Promise<void> => {
     setBusy(true)
     const done = await act(async () => {
-      const body = { since: instant(since), until: instant(until), failedOnly }
+      const body = { since, until: until === "" ? undefined : until, failedOnly }
       const { resent } = await doVerb<{ readonly resent: number | null }>(subscriptionsName, record, "replay", body)
       say(resent === null ? w.replaying : w.resent(resent, format.count(resent)))
     })
     setBusy(false)
     if (done) onClose()
   }
-  const time = (label: string, value: string, set: (value: string) => void, optional: boolean): ReactNode => (
-    <Field label={label} optional={optional}>
-      {(id) => (
-        <input
+  const time = (
+    label: string,
+    value: string | null,
+    set: (value: string | null) => void,
+    optional: boolean
+  ): ReactNode => (
+    <Field
+      label={label}
+      optional={optional}
+      problem={value === null ? t.field.notLike(writingOf(format.locale).example("timestamp")) : null}
+    >
+      {(id, { "aria-describedby": describedBy, "aria-invalid": invalid }) => (
+        <Moment
           id={id}
-          type="datetime-local"
-          step={1}
-          max="9999-12-31T23:59:59"
+          kind="timestamp"
           required={!optional}
-          value={value}
-          onChange={({ target }) => set(target.value)}
+          value={value ?? ""}
+          describedBy={describedBy}
+          invalid={invalid === true}
+          onValue={set}
         />
       )}
     </Field>
@@ -67,11 +75,11 @@ export const ReplayEvents = ({ onClose, record }: ReplayProps): ReactNode => {
         id={form}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!busy) void send()
+          if (!busy && since !== null && until !== null) void send()
         }}
       >
-        {time(w.from, since, setSince, false)}
-        {time(w.before, until, setUntil, true)}
+        {time(t.field.from, since, setSince, false)}
+        {time(t.field.before, until, setUntil, true)}
         <label className={style.check}>
           <input type="checkbox" checked={failedOnly} onChange={({ target }) => setFailedOnly(target.checked)} />
           {w.failedOnly}
