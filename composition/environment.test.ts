@@ -15,7 +15,7 @@ describe("settings", () => {
       databaseUrl: null,
       host: "127.0.0.1",
       port: null,
-      readConnections: 10,
+      connections: { read: 10, write: 10, auth: 5, jobs: 10 },
       log: null,
       pooler: null
     })
@@ -51,6 +51,7 @@ describe("settings", () => {
     ["SERVICE_CORS_ORIGINS", "https://*.example"],
     ["SERVICE_POOLER", "maybe"],
     ["SERVICE_READ_CONNECTIONS", "0"],
+    ["SERVICE_CONNECTIONS", "11"],
     ["SERVICE_LOG", "xml"]
   ])("refuse %s=%s by its name, without a secret", (name, value) => {
     const { refusals, settings } = readSettings({ [name]: value }, "/")

@@ -13,6 +13,7 @@ import { providerVariable } from "../core/domain/file/provider.ts"
 import { readDuration } from "../core/domain/file/size.ts"
 import { isMailAddress } from "../core/domain/mail/message.ts"
 import { smtpProblem } from "../core/domain/mail/server.ts"
+import { type PoolSizes, shareConnections, usualSizes } from "./connections.ts"
 import type { KeyPair } from "./files.ts"
 
 /** How log lines are written: JSON for machines, short lines for people, or not at all. */
@@ -50,12 +51,8 @@ export interface Settings {
   readonly corsOrigins: readonly string[]
   /** `SERVICE_POOLER`: whether a transaction-mode pooler stands in between; null: found out. */
   readonly pooler: boolean | null
-  /** `SERVICE_READ_CONNECTIONS`, default 10. */
-  readonly readConnections: number
-  /** `SERVICE_WRITE_CONNECTIONS`, default 10. */
-  readonly writeConnections: number
-  /** `SERVICE_AUTH_CONNECTIONS`, default 5. */
-  readonly authConnections: number
+  /** `SERVICE_READ_CONNECTIONS`, `SERVICE_WRITE_CONNECTIONS`, `SERVICE_AUTH_CONNECTIONS`, `SERVICE_JOBS_CONNECTIONS`, within `SERVICE_CONNECTIONS`. */
+  readonly connections: PoolSizes
   /** `SERVICE_WAIT_MS`: longest wait of a request for a free database connection, then 503. Null: 5000. */
   readonly waitMs: number | null
   /** `SERVICE_MAX_IN_FLIGHT`: requests worked on at once; past it 503. Null: 1024. */
@@ -66,8 +63,6 @@ export interface Settings {
   readonly log: LogFormat | null
   /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
   readonly jobs: boolean
-  /** `SERVICE_JOBS_CONNECTIONS`, default 10: connections that jobs work on, beside those of the queue itself. */
-  readonly jobsConnections: number
   /** `SERVICE_JOBS_DRAIN_TOKEN`: the token of `POST /api/jobs/drain`; null: there is no such route. */
   readonly drainToken: string | null
   /** `SERVICE_SMTP_URL` and `SERVICE_MAIL_FROM`; null: no mail is sent. */
@@ -252,14 +247,11 @@ export const readSettings = (
       "Write scheme, host and port as browsers send them, such as https://app.example.com; there is no wildcard."
     ),
     pooler: pooler === "yes" ? true : pooler === "no" ? false : null,
-    readConnections: count("SERVICE_READ_CONNECTIONS", 1, 1_000) ?? 10,
-    writeConnections: count("SERVICE_WRITE_CONNECTIONS", 1, 1_000) ?? 10,
-    authConnections: count("SERVICE_AUTH_CONNECTIONS", 1, 1_000) ?? 5,
+    connections: poolSizes(env, count, refuse),
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
     jobs: jobs !== "false",
-    jobsConnections: count("SERVICE_JOBS_CONNECTIONS", 1, 1_000) ?? 10,
     drainToken,
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat,
@@ -271,6 +263,29 @@ export const readSettings = (
     fix: didYouMean(name, [...known].filter((each) => each.startsWith("SERVICE_")))
   }))
   return { settings: { ...settings, unknown }, refusals }
+}
+
+/** The sizes of the pools. A bound that is too small for them is refused. */
+const poolSizes = (
+  env: { readonly [name: string]: string | undefined },
+  count: (name: string, least: number, most: number) => number | null,
+  refuse: (message: string, fix: string) => void
+): PoolSizes => {
+  const given = {
+    read: count("SERVICE_READ_CONNECTIONS", 1, 1_000),
+    write: count("SERVICE_WRITE_CONNECTIONS", 1, 1_000),
+    auth: count("SERVICE_AUTH_CONNECTIONS", 1, 1_000),
+    jobs: count("SERVICE_JOBS_CONNECTIONS", 1, 1_000)
+  }
+  const bound = count("SERVICE_CONNECTIONS", 1, 10_000)
+  const { least, sizes } = shareConnections(given, bound, (env["ADMIN_DATABASE_URL"] ?? "").trim() !== "")
+  if (sizes === null) {
+    refuse(
+      `SERVICE_CONNECTIONS is ${bound}, and the pools of one process need at least ${least}.`,
+      `Set at least ${least}, or lower the size of a pool.`
+    )
+  }
+  return sizes ?? usualSizes
 }
 
 /** Variables about files that name no provider. */

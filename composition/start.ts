@@ -254,7 +254,7 @@ const openAccounts = Effect.fnUntraced(function*(
   { assembly, dev, log, settings }: Start,
   { authUrl, url }: Databases
 ): Effect.fn.Return<Accounts, never, Scope.Scope> {
-  const pool = yield* opened(() => openPool(authUrl, settings.authConnections, authSilenceMs), ({ end }) => end())
+  const pool = yield* opened(() => openPool(authUrl, settings.connections.auth, authSilenceMs), ({ end }) => end())
   if (!keepsAccounts(assembly)) return { auth: null, ready: null }
   const auth = makeAuth(assembly, settings, pool, {
     origins: dev ? tunnelOrigins : [],
@@ -285,8 +285,8 @@ const openMail = (
 /** The database of the service and its pools. */
 const databaseOf = ({ settings }: Start, { url }: Databases, { metrics }: Telemetry): PostgresOptions => ({
   url,
-  readConnections: settings.readConnections,
-  writeConnections: settings.writeConnections,
+  readConnections: settings.connections.read,
+  writeConnections: settings.connections.write,
   ...given({ waitMs: settings.waitMs, onWait: metrics?.onWait, pooler: settings.pooler })
 })
 
@@ -309,7 +309,7 @@ const optionsOf = (
     context: telemetry.context,
     fileSettings: fileSettingsOf(settings),
     extraRoutes: [...routes, ...start.extraRoutes],
-    jobsConnections: settings.jobsConnections,
+    jobsConnections: settings.connections.jobs,
     ...given({
       auth,
       accountsReady: ready,

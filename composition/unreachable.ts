@@ -120,7 +120,7 @@ export const refusalOf = (error: unknown, url: string): { readonly final: boolea
     return told(
       false,
       `The database server at ${place} has no connection left.`,
-      "Raise its max_connections, put a pooler in between, or lower SERVICE_READ_CONNECTIONS, SERVICE_WRITE_CONNECTIONS and SERVICE_AUTH_CONNECTIONS."
+      "Raise its max_connections, put a pooler in between, or set SERVICE_CONNECTIONS."
     )
   }
   return told(

@@ -7,6 +7,7 @@ import type { Client } from "pg"
 import type { ServerFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Assembly } from "../assembly.ts"
+import { mostConnections } from "../connections.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import type { Migration } from "../migrations.ts"
@@ -72,16 +73,14 @@ export const checkConnections = async (client: Client, settings: Settings): Prom
   const { rows } = await client.query<{ free: string }>(
     "select (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)::text as free"
   )
-  // And the connections that readiness keeps for itself, in each database.
-  const own = settings.adminDatabaseUrl === null ? 1 : 2
-  const most = settings.readConnections + settings.writeConnections + settings.authConnections + own
+  const most = mostConnections(settings.connections, settings.adminDatabaseUrl !== null)
   const free = Number(rows[0]?.free)
   return most > free
     ? [about(
       "error",
       "connections",
       `One instance opens up to ${most} connections, and the server allows ${free} in all.`,
-      "Lower SERVICE_READ_CONNECTIONS and SERVICE_WRITE_CONNECTIONS, raise max_connections, or put a pooler in between."
+      "Set SERVICE_CONNECTIONS, raise max_connections, or put a pooler in between."
     )]
     : []
 }

@@ -8,6 +8,7 @@ import { makeQueue } from "../../adapters/queue/queue.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { Queue, type RunAttempt, type Workers } from "../../core/ports/queue.ts"
 import { Bell } from "../bell.ts"
+import { queueConnections, usualSizes } from "../connections.ts"
 import { type LazyPool, openPool } from "../database.ts"
 import { Deployment } from "../deployment.ts"
 import { type AdminDatabase, makeDatabase, startWorkers } from "../jobs.ts"
@@ -24,10 +25,6 @@ export interface JobRunnerService {
 /** Runs the jobs of a queue in this process. */
 export class JobRunner extends Context.Service<JobRunner, JobRunnerService>()("resource-admin/JobRunner") {}
 
-/** Connections of the queue itself: fetching, completing and chores. */
-const queueConnections = 4
-const usualJobsConnections = 10
-
 const pool = (url: string, connections: number): Effect.Effect<LazyPool, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => openPool(url, connections)),
@@ -36,7 +33,7 @@ const pool = (url: string, connections: number): Effect.Effect<LazyPool, never, 
 
 /** The queue, and who runs its jobs. */
 export const queue = Layer.effectContext(Effect.gen(function*() {
-  const { compiled, jobsConnections = usualJobsConnections, log, onJobCounts } = yield* Deployment
+  const { compiled, jobsConnections = usualSizes.jobs, log, onJobCounts } = yield* Deployment
   const { url } = yield* Database
   const { enqueued } = yield* Bell
   const schema = compiled.schemas.jobs

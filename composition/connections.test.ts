@@ -1,0 +1,38 @@
+import { expect, it } from "vitest"
+import { fixedConnections, mostConnections, type PoolSizes, shareConnections, usualSizes } from "./connections.ts"
+
+const none = { read: null, write: null, auth: null, jobs: null }
+
+it("are 43 at most where nothing is set, and one more with a database for accounts", () => {
+  expect(mostConnections(usualSizes, false)).toBe(43)
+  expect(mostConnections(usualSizes, true)).toBe(44)
+  expect(shareConnections(none, null, false).sizes).toEqual(usualSizes)
+  expect(shareConnections(none, 43, false).sizes).toEqual(usualSizes)
+})
+
+it("share one bound, and keep sizes that are given", () => {
+  expect(shareConnections(none, 22, false).sizes).toEqual({ read: 4, write: 4, auth: 2, jobs: 4 })
+  expect(shareConnections({ ...none, read: 8 }, 22, false).sizes).toEqual({ read: 8, write: 2, auth: 1, jobs: 2 })
+})
+
+it("never are more than the bound, and refuse one that is too small", () => {
+  const names = ["read", "write", "auth", "jobs"] as const
+  for (const own of [false, true]) {
+    for (let chosen = 0; chosen < 16; chosen++) {
+      const given = { ...none }
+      names.forEach((name, bit) => {
+        if ((chosen & 2 ** bit) !== 0) Object.assign(given, { [name]: bit + 2 })
+      })
+      const { least } = shareConnections(given, null, own)
+      for (let bound = fixedConnections(own); bound < least; bound++) {
+        expect(shareConnections(given, bound, own)).toEqual({ sizes: null, least })
+      }
+      for (let bound = least; bound < least + 80; bound++) {
+        const sizes: PoolSizes = shareConnections(given, bound, own).sizes!
+        expect(mostConnections(sizes, own), JSON.stringify({ given, bound })).toBeLessThanOrEqual(bound)
+        expect(Math.min(...names.map((name) => sizes[name]))).toBeGreaterThan(0)
+        expect(names.every((name) => given[name] === null || given[name] === sizes[name])).toBe(true)
+      }
+    }
+  }
+})

@@ -1,0 +1,51 @@
+/**
+ * How many database connections one process may hold, and how one bound is shared out among its pools. It decides sizes only; each pool keeps to its own.
+ */
+
+/** Connections of the queue itself: fetching, completing and chores. */
+export const queueConnections = 4
+
+/** Sizes of the pools that a deployment can set. */
+export interface PoolSizes {
+  readonly read: number
+  readonly write: number
+  readonly auth: number
+  readonly jobs: number
+}
+
+export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10 }
+
+/**
+ * Connections of every process, whatever the sizes of its pools: two for long answers, one for readiness, those of the queue, and one that renews leases
+ * while a job blocks the process. Readiness needs one more where accounts have a database of their own.
+ */
+export const fixedConnections = (ownAccounts: boolean): number => 2 + 1 + queueConnections + 1 + (ownAccounts ? 1 : 0)
+
+/** Connections that a process holds at most, in all its databases. */
+export const mostConnections = ({ auth, jobs, read, write }: PoolSizes, ownAccounts: boolean): number =>
+  read + write + auth + jobs + fixedConnections(ownAccounts)
+
+/**
+ * The sizes of the pools within a bound of the whole process. A size that is given stays. The others share the rest in proportion to their usual sizes, and
+ * have at least one connection each. `sizes` is null where the bound is too small, and `least` says which one would do. Without a bound the others have
+ * their usual sizes.
+ */
+export const shareConnections = (
+  given: { readonly [name in keyof PoolSizes]: number | null },
+  bound: number | null,
+  ownAccounts: boolean
+): { readonly sizes: PoolSizes | null; readonly least: number } => {
+  const { auth, jobs, read, write } = given
+  const sizeOf = (share: (usual: number) => number): PoolSizes => ({
+    read: read ?? share(usualSizes.read),
+    write: write ?? share(usualSizes.write),
+    auth: auth ?? share(usualSizes.auth),
+    jobs: jobs ?? share(usualSizes.jobs)
+  })
+  const least = mostConnections(sizeOf(() => 1), ownAccounts)
+  if (bound === null) return { sizes: sizeOf((usual) => usual), least }
+  if (bound < least) return { sizes: null, least }
+  const kept = mostConnections(sizeOf(() => 0), ownAccounts)
+  const shared = mostConnections(sizeOf((usual) => usual), ownAccounts) - kept
+  return { sizes: sizeOf((usual) => Math.max(1, Math.floor((bound - kept) * usual / shared))), least }
+}
