@@ -4,12 +4,12 @@
  */
 
 import * as Result from "effect/Result"
+import type { AuthLog } from "../adapters/auth/auth-log.ts"
 import { createAuth } from "../adapters/auth/auth.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
 import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
-import type { AuthLog } from "../adapters/auth/events.ts"
 import { accountMailsOf } from "../core/domain/account/mails.ts"
 import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
@@ -100,12 +100,12 @@ export const fileSettingsOf = ({ data, files, folder }: Settings): FileSettings 
  */
 export const assemble = (
   config: Config,
-  { refusals: known, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] },
+  { refusals: earlier, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] },
   secretless = false
 ): Assembly => {
   const db: unknown = isBag(config) ? config["db"] : undefined
   const refusals = [
-    ...known,
+    ...earlier,
     // What is no URL of a database at all is left for the compiler to refuse.
     ...refuseUrls(settings, typeof db === "string" && /^postgres(?:ql)?:\/\/./.test(db) ? db : undefined, false)
   ]

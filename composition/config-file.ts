@@ -36,8 +36,8 @@ export const findConfig = (folder: string, asked?: string): string => {
     if (existsSync(path)) return path
     throw new ConfigFileError(`There is no file ${path}.`, [path])
   }
-  const found = configNames.map((name) => join(folder, name)).find((path) => existsSync(path))
-  if (found !== undefined) return found
+  const file = configNames.map((name) => join(folder, name)).find((path) => existsSync(path))
+  if (file !== undefined) return file
   throw new ConfigFileError(
     `There is no ${configNames[0]} in ${folder}.\n`
       + "Make a project with `service init`, or one from an existing database with `service introspect`.",

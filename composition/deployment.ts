@@ -15,17 +15,17 @@ import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import { quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import type { Parts } from "./edge.ts"
 import { defaultUrl } from "./environment.ts"
-import type { OwnerRoles } from "./events.ts"
+import type { OwnerRoles } from "./event-parts.ts"
 import { noAccounts } from "./readiness.ts"
 import { StartupError } from "./startup-error.ts"
 
-/** What `createAdmin` is given besides the configuration: what the configuration does not say itself. */
+/** The options of `createAdmin`: settings that the configuration does not hold. */
 export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records" | "jobs">> {
   /** The database and its pools. Default: `db` of the configuration. */
   readonly database?: PostgresOptions
@@ -104,7 +104,7 @@ const refuseDatabase = (database: Partial<PostgresOptions> | undefined): readonl
 /** What is wrong with what is given besides the database. It may be plain JavaScript. */
 const refuseRest = (authenticator: unknown, secret: unknown, url: unknown): readonly Refusal[] => [
   ...(typeof authenticator === "function" ? [] : [refusal(
-    authenticator === undefined ? "Nobody verifies credentials." : `authenticator is ${shown(authenticator)}.`,
+    authenticator === undefined ? "Nobody verifies credentials." : `authenticator is ${quoteValue(authenticator)}.`,
     "Write authenticate: (request) => ({ user: { id, roles } }) in the configuration, or give createAdmin an authenticator, such as builtInAuthenticator({ auth }) beside auth. startServer makes both by itself."
   )]),
   ...(typeof secret === "string" && secret.length >= 16 ? [] : [refusal(
@@ -117,7 +117,7 @@ const refuseRest = (authenticator: unknown, secret: unknown, url: unknown): read
   )])
 ]
 
-/** The auth server of this process: that of the configuration, else that of the options. */
+/** The auth server of this process: from the configuration, else from the options. */
 const ownOf = (auth: unknown, options: AdminOptions): Auth | null =>
   isAuth(auth) ? auth : isAuth(options.auth) ? options.auth : null
 

@@ -24,12 +24,12 @@ const untold = (by: string, error: string) => [
 
 it("tells both, each once", async () => {
   const calls: unknown[] = []
-  const { lines, settled, tell } = telling(
+  const { lines, whenIdle, tell } = telling(
     async (each) => calls.push(["function", each]),
     async (each) => void calls.push(["mail", each])
   )
   await tell(disabled)
-  await settled()
+  await whenIdle()
   expect(calls).toEqual([["function", disabled], ["mail", disabled]])
   expect(lines).toEqual([])
 })
@@ -40,9 +40,9 @@ it.each<[string, () => never]>([
   }],
   ["rejects", (() => Promise.reject(new RangeError("hush"))) as never]
 ])("logs the class alone where one %s", async (_, fails) => {
-  const { lines, settled, tell } = telling(fails, fails)
+  const { lines, whenIdle, tell } = telling(fails, fails)
   await tell(disabled)
-  await settled()
+  await whenIdle()
   expect(lines).toEqual([untold("onDisabled", "RangeError"), untold("mail", "RangeError")])
 })
 
@@ -50,9 +50,9 @@ it("waits for neither longer than ten seconds, and for the function not at all",
   vi.useFakeTimers()
   const held: Array<(error: Error) => void> = []
   const never = () => new Promise<never>((_, reject) => void held.push(reject))
-  const { lines, settled, tell } = telling(never)
+  const { lines, whenIdle, tell } = telling(never)
   await tell(disabled)
-  const ended = settled()
+  const ended = whenIdle()
   await vi.advanceTimersByTimeAsync(9_999)
   expect(lines).toEqual([])
   await vi.advanceTimersByTimeAsync(1)

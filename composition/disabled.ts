@@ -3,7 +3,7 @@
  * or hold up what disabled it.
  */
 
-import type { EventLog } from "../core/app/event/deliver.ts"
+import type { EventLog } from "../core/app/event/delivery-attempt.ts"
 import type { DisabledSubscription, Webhooks } from "../core/domain/declare/webhooks.ts"
 import { classOf } from "../core/domain/thrown.ts"
 
@@ -17,7 +17,7 @@ export interface Telling {
   /** Resolves once the mail waits in the queue, or does not. The function of the configuration runs beside. */
   readonly tell: (disabled: DisabledSubscription) => Promise<void>
   /** Everything that was begun has ended. */
-  readonly settled: () => Promise<void>
+  readonly whenIdle: () => Promise<void>
 }
 
 /** The log names who could not be told, and the class of an error, never its text. */
@@ -52,7 +52,7 @@ export const makeTelling = (
       if (onDisabled !== null) void begin("onDisabled", disabled, () => onDisabled(disabled))
       return mailOwner === undefined ? Promise.resolve() : begin("mail", disabled, () => mailOwner(disabled))
     },
-    settled: async () => {
+    whenIdle: async () => {
       while (running.size > 0) await Promise.all(running)
     }
   }

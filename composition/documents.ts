@@ -60,17 +60,17 @@ const keptCharacters = 32 * 2 ** 20
 
 /** Remembers documents by their names, those that were asked for last, up to `most` characters together. */
 export const keepDocuments = (most: number): (name: string, make: () => Document) => Document => {
-  const kept = new Map<string, Document>()
+  const documents = new Map<string, Document>()
   let characters = 0
   return (name, make) => {
-    const known = kept.get(name)
-    const document = known ?? make()
-    kept.delete(name)
-    kept.set(name, document)
-    if (known === undefined) characters += document.text.length
-    for (const [oldest, { text }] of kept) {
+    const earlier = documents.get(name)
+    const document = earlier ?? make()
+    documents.delete(name)
+    documents.set(name, document)
+    if (earlier === undefined) characters += document.text.length
+    for (const [oldest, { text }] of documents) {
       if (characters <= most || oldest === name) break
-      kept.delete(oldest)
+      documents.delete(oldest)
       characters -= text.length
     }
     return document

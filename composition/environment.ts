@@ -8,7 +8,7 @@ import { join, resolve } from "node:path"
 import * as util from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import { didYouMean, shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import { didYouMean, quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
 import { providerVariable } from "../core/domain/file/provider.ts"
 import { readDuration } from "../core/domain/file/size.ts"
 import { isMailAddress } from "../core/domain/mail/message.ts"
@@ -124,9 +124,9 @@ export const readSettings = (
   const refuse = (message: string, fix: string): void => {
     refusals.push({ resource: null, field: null, message, fix })
   }
-  const known = new Set<string>()
+  const read = new Set<string>()
   const text = (name: string): string | null => {
-    known.add(name)
+    read.add(name)
     const value = env[name]?.trim()
     return value === undefined || value === "" ? null : value
   }
@@ -135,7 +135,7 @@ export const readSettings = (
     if (value === null) return null
     const number = /^[0-9]{1,9}$/.test(value) ? Number(value) : Number.NaN
     if (number >= least && number <= most) return number
-    refuse(`${name} is ${shown(value)}.`, `Set a whole number from ${least} to ${most}, or leave it out.`)
+    refuse(`${name} is ${quoteValue(value)}.`, `Set a whole number from ${least} to ${most}, or leave it out.`)
     return null
   }
   const list = (name: string, fits: (item: string) => boolean, fix: string): readonly string[] => {
@@ -179,11 +179,11 @@ export const readSettings = (
   }
   const pooler = text("SERVICE_POOLER")
   if (pooler !== null && !["auto", "yes", "no"].includes(pooler)) {
-    refuse(`SERVICE_POOLER is ${shown(pooler)}.`, "Set yes, no or auto.")
+    refuse(`SERVICE_POOLER is ${quoteValue(pooler)}.`, "Set yes, no or auto.")
   }
   const jobs = text("SERVICE_JOBS")
   if (jobs !== null && !["true", "false"].includes(jobs)) {
-    refuse(`SERVICE_JOBS is ${shown(jobs)}.`, "Set true or false; without it, jobs run beside the API.")
+    refuse(`SERVICE_JOBS is ${quoteValue(jobs)}.`, "Set true or false; without it, jobs run beside the API.")
   }
   const drainToken = text("SERVICE_JOBS_DRAIN_TOKEN")
   if (drainToken !== null && (drainToken.length < 16 || /\s/.test(drainToken))) {
@@ -209,7 +209,7 @@ export const readSettings = (
   }
   const log = text("SERVICE_LOG")
   const logFormat = logFormats.find((format) => format === log) ?? null
-  if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
+  if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${quoteValue(log)}.`, "Set json, pretty or off.")
 
   const sources = readJsonList(
     "SERVICE_SOURCES",
@@ -255,12 +255,12 @@ export const readSettings = (
     drainToken,
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat,
-    files: fileSettings(env, text, count, refuse, known)
+    files: fileSettings(env, text, count, refuse, read)
   }
   // Not refused, because other tools may use such names.
-  const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !known.has(name)).map((name) => ({
+  const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !read.has(name)).map((name) => ({
     name,
-    fix: didYouMean(name, [...known].filter((each) => each.startsWith("SERVICE_")))
+    fix: didYouMean(name, [...read].filter((each) => each.startsWith("SERVICE_")))
   }))
   return { settings: { ...settings, unknown }, refusals }
 }
@@ -296,12 +296,12 @@ const fileSettings = (
   text: (name: string) => string | null,
   count: (name: string, least: number, most: number) => number | null,
   refuse: (message: string, fix: string) => void,
-  known: Set<string>
+  read: Set<string>
 ): Settings["files"] => {
-  const kept = text("SERVICE_FILES_RETENTION")
-  const retention = kept === null ? null : readDuration(kept)
-  if (kept !== null && retention === null) {
-    refuse(`SERVICE_FILES_RETENTION is ${shown(kept)}.`, "Set a duration such as 1d, 12 hours or 0.")
+  const duration = text("SERVICE_FILES_RETENTION")
+  const retention = duration === null ? null : readDuration(duration)
+  if (duration !== null && retention === null) {
+    refuse(`SERVICE_FILES_RETENTION is ${quoteValue(duration)}.`, "Set a duration such as 1d, 12 hours or 0.")
   }
   const secret = text("SERVICE_FILES_SECRET")
   if (secret !== null && secret.length < 32) {
@@ -313,7 +313,7 @@ const fileSettings = (
   const addresses: Record<string, string> = {}
   for (const name of Object.keys(env)) {
     if (!/^SERVICE_FILES_[A-Z0-9_]+$/.test(name) || ownFileVariables.includes(name)) continue
-    known.add(name)
+    read.add(name)
     const value = text(name)
     if (value !== null && !/_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY)$/.test(name)) addresses[name] = value
   }
@@ -356,8 +356,8 @@ export const loadEnvFile = (folder: string): void => {
   }
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) continue
-    const known = process.env[name]
-    if (known !== undefined && known !== fromFile.get(name)) continue
+    const current = process.env[name]
+    if (current !== undefined && current !== fromFile.get(name)) continue
     process.env[name] = value
     fromFile.set(name, value)
   }

@@ -1,13 +1,11 @@
-/**
- * What the use cases of a service stand on: its models, who may do what, its records, its files. Made of ports, by the service and by commands.
- */
+/** The foundation of the use cases: models, access, records and files, made of ports by the service and by commands. */
 
 import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
 import { makeSeal } from "../adapters/seal/seal.ts"
 import type { Core, NamesOf, RecordCheck } from "../core/app/ground/core.ts"
 import { RowEstimates } from "../core/app/ground/estimate.ts"
+import type { Files } from "../core/app/ground/files.ts"
 import { makeJudgements } from "../core/app/ground/guard.ts"
-import type { Files } from "../core/app/ground/provider.ts"
 import { RecentVersions } from "../core/app/ground/versions.ts"
 import { type AccessResolver, makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
@@ -33,7 +31,7 @@ export const fileReport =
   (log: ((line: string) => void) | undefined): Files["report"] => (event, { cause, ...details }) =>
     log?.(fileLine(event, details, cause))
 
-/** What the use cases of a service stand on. */
+/** The foundation of the use cases. */
 export interface Foundation {
   readonly core: Core
   readonly resolver: AccessResolver

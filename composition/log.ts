@@ -38,8 +38,8 @@ const prettyLine = (json: string): string => {
       typeof user === "string" ? ` ${plain(user)}` : ""
     }`
   }
-  const { frames, ...shown } = rest
-  const details = Object.entries(shown).map(([name, value]) =>
+  const { frames, ...members } = rest
+  const details = Object.entries(members).map(([name, value]) =>
     ` ${name}=${plain(typeof value === "string" ? value : JSON.stringify(value))}`
   )
   const trace = Array.isArray(frames) ? frames.map((frame) => `\n    ${String(frame)}`) : []

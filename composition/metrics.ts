@@ -38,7 +38,7 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
   // There are as many series as routes, methods and statuses. A client cannot choose any of them.
   const durations = new Map<string, Metric.Histogram<number>>()
   const waits = new Map<string, Metric.Histogram<number>>()
-  const known = (
+  const histogramOf = (
     all: typeof durations,
     key: string,
     make: () => Metric.Histogram<number>
@@ -65,10 +65,10 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
   return {
     jobs: (all) => {
       for (const counts of all) {
-        const known = queues.get(counts.name)
+        const entry = queues.get(counts.name)
         const at = Date.now()
-        if (known !== undefined) {
-          Object.assign(known, { counts, at })
+        if (entry !== undefined) {
+          Object.assign(entry, { counts, at })
           continue
         }
         const queue = { counts, at }
@@ -91,14 +91,14 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
       }
     },
     measure: ({ method, route, seconds, status }) =>
-      known(durations, `${method} ${route} ${status}`, () =>
+      histogramOf(durations, `${method} ${route} ${status}`, () =>
         Metric.withAttributes(duration, {
           "http.request.method": method,
           "http.response.status_code": String(status),
           ...(route === "" ? {} : { "http.route": route })
         }) as Metric.Histogram<number>).updateUnsafe(seconds, context),
     onWait: (pool, milliseconds) =>
-      known(
+      histogramOf(
         waits,
         pool,
         () => Metric.withAttributes(waiting, { "db.client.connection.pool.name": pool }) as Metric.Histogram<number>

@@ -32,7 +32,7 @@ import {
   optionOf,
   recordSql,
   recordStatements,
-  type Refused,
+  type RefusedObjects,
   standingSql
 } from "./ownership.ts"
 import { StartupError } from "./startup-error.ts"
@@ -68,7 +68,7 @@ export interface Migration {
   readonly question: string | null
   /** Its name in the record of applied migrations. It says the schema where that is not the usual one: another schema is another set of tables. */
   readonly recordedAs: string
-  /** What the schemas of the service are called: that of the record of applied migrations is one. */
+  /** The names of the service's schemas. One of them holds the record of applied migrations. */
   readonly schemas: Schemas
 }
 
@@ -338,9 +338,9 @@ const recordOf = async (query: Query, schema: string): Promise<{
   readonly rows: ReadonlyArray<{ readonly [column: string]: unknown }>
   readonly foreign: Foreign | null
 }> => {
-  const [found] = await query(recordSql(schema))
-  if (found === undefined) throw new Error("the catalogue gives one row")
-  const state = { schema: found["schema"] === true, standing: found["standing"] === true, ours: found["ours"] === true }
+  const [row] = await query(recordSql(schema))
+  if (row === undefined) throw new Error("the catalogue gives one row")
+  const state = { schema: row["schema"] === true, standing: row["standing"] === true, ours: row["ours"] === true }
   return {
     rows: state.ours ? await query(`select name, version, digest from ${ownSchema(schema)}.migration`) : [],
     foreign: foreignRecord(schema, state)
@@ -369,15 +369,18 @@ export const missingMigrations = async (query: Query, wanted: readonly Migration
 }
 
 /** What stands in the way of migrations: objects of others under the names that they use. It changes nothing. */
-export const foreignObjects = async (query: Query, missing: readonly Migration[]): Promise<readonly Refused[]> => {
+export const foreignObjects = async (
+  query: Query,
+  missing: readonly Migration[]
+): Promise<readonly RefusedObjects[]> => {
   if (missing[0] === undefined) return []
   const { schemas } = missing[0]
   const { foreign, rows } = await recordOf(query, schemas.service)
-  const found: Foreign[] = foreign === null ? [] : [foreign]
-  const known = new Set(rows.map((row) => row["name"]))
+  const objects: Foreign[] = foreign === null ? [] : [foreign]
+  const records = new Set(rows.map((row) => row["name"]))
   for (const migration of missing) {
     const option = optionOf(migration.name)
-    const isKnown = known.has(migration.recordedAs)
+    const isKnown = records.has(migration.recordedAs)
     const sql = !isKnown
       ? standing(migration, foreign === null && rows.length > 0)
       : option === "auth"
@@ -386,11 +389,11 @@ export const foreignObjects = async (query: Query, missing: readonly Migration[]
       ? foreignWebhooksSql(schemas.webhooks)
       : null
     const what = sql === null ? [] : (await query(sql)).map((row) => String(row["what"]))
-    if (what.length > 0) found.push({ option, what, takenOver: isKnown && option === "auth" })
+    if (what.length > 0) objects.push({ option, what, takenOver: isKnown && option === "auth" })
   }
-  const refused: Refused[] = []
+  const refused: RefusedObjects[] = []
   // Several migrations write to one schema.
-  for (const same of Map.groupBy(found, ({ option, takenOver }) => `${option} ${takenOver}`).values()) {
+  for (const same of Map.groupBy(objects, ({ option, takenOver }) => `${option} ${takenOver}`).values()) {
     const { option } = same[0]!
     refused.push({
       ...same[0]!,
@@ -402,7 +405,7 @@ export const foreignObjects = async (query: Query, missing: readonly Migration[]
 }
 
 /** The refusal of what `foreignObjects` found. */
-export const refuseForeign = (foreign: readonly Refused[]): void => {
+export const refuseForeign = (foreign: readonly RefusedObjects[]): void => {
   if (foreign.length > 0) throw new StartupError(foreign.map(foreignRefusal))
 }
 
@@ -435,7 +438,7 @@ export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): 
 export const lookFirst = (
   pool: MigrationPool,
   wanted: readonly Migration[]
-): Promise<{ readonly missing: readonly Migration[]; readonly foreign: readonly Refused[] }> =>
+): Promise<{ readonly missing: readonly Migration[]; readonly foreign: readonly RefusedObjects[] }> =>
   withClient(pool, async (client) => {
     const missing = await missingMigrations(queryOf(client), wanted)
     return { missing, foreign: await foreignObjects(queryOf(client), missing) }

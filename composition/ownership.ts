@@ -1,6 +1,6 @@
 /**
- * What a migration would make, and what of it stands in a database without being ours. A database may hold the schemas, tables, functions and
- * triggers of somebody else under the same names: they are never taken over. What is ours is what the record of applied migrations says.
+ * Finds the objects that a migration would make and that a database already has without the record of applied migrations naming them. Such schemas,
+ * tables, functions and triggers belong to somebody else, even under the same names, and are never taken over.
  */
 
 import { identifier, quoted } from "../adapters/postgres/sql.ts"
@@ -36,10 +36,10 @@ const plain = (name: string | undefined): string | null =>
 
 /** Every object that statements of ours make; each once. It reads our own style of SQL, not any SQL: a test compares it with a catalogue. */
 export const objectsOf = (statements: string): readonly MadeObject[] => {
-  const found = new Map<string, MadeObject>()
+  const objects = new Map<string, MadeObject>()
   const add = (kind: MadeObject["kind"], schema: string | undefined, name: string, table: string | undefined): void => {
     const made = { kind, schema: plain(schema), name: plain(name) ?? "", table: plain(table) }
-    found.set(JSON.stringify(made), made)
+    objects.set(JSON.stringify(made), made)
   }
   for (
     const [, schema, tableIn, table, viewIn, view, index, indexIn, , functionIn, called, trigger, of, on] of statements
@@ -52,7 +52,7 @@ export const objectsOf = (statements: string): readonly MadeObject[] => {
     else if (called !== undefined) add("function", functionIn, called, undefined)
     else if (trigger !== undefined) add("trigger", of, trigger, on)
   }
-  return [...found.values()]
+  return [...objects.values()]
 }
 
 /**
@@ -109,14 +109,14 @@ from (select) one left join (select c.oid, c.relkind from pg_catalog.pg_class c 
 /** What of another program stands where the record of applied migrations would be; null where nothing does. */
 export const foreignRecord = (
   schema: string,
-  found: { readonly schema: boolean; readonly standing: boolean; readonly ours: boolean }
+  state: { readonly schema: boolean; readonly standing: boolean; readonly ours: boolean }
 ): Foreign | null =>
-  found.ours || !found.schema
+  state.ours || !state.schema
     ? null
     : {
       option: "service",
       takenOver: false,
-      what: [found.standing ? `the table ${schema}.migration` : `the schema ${schema}`]
+      what: [state.standing ? `the table ${schema}.migration` : `the schema ${schema}`]
     }
 
 /** A query that gives the accounts' table of somebody else, as people read it: it lacks the column that everything rests on. */
@@ -155,7 +155,7 @@ export interface Foreign {
 }
 
 /** The same with a name that is free for that schema; null where it is not for us to name. */
-export interface Refused extends Foreign {
+export interface RefusedObjects extends Foreign {
   readonly free: string | null
 }
 
@@ -183,7 +183,7 @@ const listed = (what: readonly string[]): string =>
   what.length <= 6 ? what.join(", ") : `${what.slice(0, 5).join(", ")} and ${what.length - 5} more`
 
 /** The refusal of a migration, with the way out. */
-export const foreignRefusal = ({ free, option, takenOver, what }: Refused): Refusal => ({
+export const foreignRefusal = ({ free, option, takenOver, what }: RefusedObjects): Refusal => ({
   resource: null,
   field: null,
   message: `The database has ${listed(what)} already, and this service did not make ${

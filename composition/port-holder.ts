@@ -61,7 +61,7 @@ const finding = (port: number, platform: NodeJS.Platform): string => {
   }
 }
 
-/** What to say about a port that something has: what it is, and what to do. */
+/** The message about a port that another program has: the program, and the way to free the port. */
 export const takenPort = (
   port: number,
   holder: PortHolder | null,

@@ -1,6 +1,6 @@
 /**
- * The steps of a start: databases, accounts, mails, the service, checks, jobs, and only then the port. What a step has opened is closed by the scope, the
- * last first. Everything wrong with the database is refused together.
+ * The steps of a start: databases, accounts, mails, the service, checks, jobs, and only then the port. The scope closes everything that a step opened,
+ * the last first. All faults of the database are refused together.
  */
 
 import * as Effect from "effect/Effect"
@@ -134,7 +134,7 @@ const patiently = async <A>(
 }
 
 /** The service's own tables: made in the embedded database, asked for in any other. */
-const settleMigrations = async (
+const migrate = async (
   databases: Databases,
   own: readonly Migration[],
   accounts: readonly Migration[],
@@ -331,7 +331,7 @@ const checkAll = async (
   { assembly: { compiled }, log, patienceMs }: Start,
   databases: Databases,
   admin: Admin,
-  settled: Promise<readonly Refusal[]>
+  migrating: Promise<readonly Refusal[]>
 ): Promise<void> => {
   const check = (): Promise<readonly Refusal[]> =>
     patiently(
@@ -341,8 +341,8 @@ const checkAll = async (
       log
     )
   // Both at once, unless the first may make tables that the second looks at.
-  const checked = followingMigrations(compiled).length > 0 && databases.embedded ? settled.then(check) : check()
-  const [migrations, facts] = await Promise.allSettled([settled, checked])
+  const checked = followingMigrations(compiled).length > 0 && databases.embedded ? migrating.then(check) : check()
+  const [migrations, facts] = await Promise.allSettled([migrating, checked])
   if (migrations.status === "rejected") throw migrations.reason
   if (facts.status === "rejected") throw facts.reason
   const refusals = [...migrations.value, ...facts.value]
@@ -380,7 +380,7 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     ({ release }) => release()
   )
   const ending = new AbortController()
-  const settled = settleMigrations(
+  const migrating = migrate(
     databases,
     [serviceMigrationOf(compiled), ...jobsMigrations(compiled)],
     keepsAccounts(assembly) ? authMigrations(compiled) : [],
@@ -390,7 +390,7 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     ending.signal
   )
   // It is waited for below. A start that fails before ends it, and lets the databases go only then.
-  const over = settled.then(() => {}, () => {})
+  const over = migrating.then(() => {}, () => {})
   yield* Effect.addFinalizer(() =>
     Effect.promise(() => {
       ending.abort()
@@ -401,7 +401,7 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
   const options = optionsOf(start, databases, telemetry, accounts, openMail(start, accounts.auth))
   const admin = yield* opened(() => createAdmin(assembly.config, options), ({ close }) => close())
   telemetry.metrics?.watch(admin.postgres)
-  yield* Effect.promise(() => checkAll(start, databases, admin, settled))
+  yield* Effect.promise(() => checkAll(start, databases, admin, migrating))
   const workers = yield* Effect.promise(() => startJobs(start, databases, admin))
   if (compiled.files.used && settings.files.cleanupMinutes > 0) {
     yield* opened(() => repeat(settings.files.cleanupMinutes, admin.cleanFiles), ({ close }) => close())

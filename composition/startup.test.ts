@@ -19,7 +19,7 @@ it("advises no table by hand that a migration of the service makes", () => {
   const live = {
     server: { version: 180_000, encoding: "UTF8", extensions: {}, user: "app" } as never,
     tables: new Map([...compiled.models.keys()].map((name) => [name, null])),
-    known: [],
+    names: [],
     functions: new Map()
   }
   const found = findMismatches(compiled, live, false)

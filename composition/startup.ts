@@ -20,7 +20,7 @@ export interface LiveFacts {
   /** By resource; null where there is no such table. */
   readonly tables: ReadonlyMap<string, TableFacts | null>
   /** Names of existing tables, read when one is missing; those of `public` without their schema. */
-  readonly known: readonly string[]
+  readonly names: readonly string[]
   /** The functions of each name, by resource, of resources over functions. */
   readonly functions: ReadonlyMap<string, readonly FunctionFacts[]>
 }
@@ -46,16 +46,16 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
     ], { concurrency: 2 }),
     ([server, tables, functions]) => {
       // Names of other tables are only worth a query when something is misspelled.
-      const known = tables.includes(null)
+      const names = tables.includes(null)
         ? Effect.map(
           facts.all(),
-          (found) => found.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`)
+          (tables) => tables.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`)
         )
         : Effect.succeed<readonly string[]>([])
-      return Effect.map(known, (names) => ({
+      return Effect.map(names, (names) => ({
         server,
         tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null])),
-        known: names,
+        names,
         functions: new Map(called.map((model) => [
           model.name,
           functions.filter(({ name, schema }) => name === model.table && schema === model.schema)

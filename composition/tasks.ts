@@ -12,7 +12,7 @@ import type { Compiled } from "../core/domain/compile/compile.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import type { TasksService } from "../core/ports/tasks.ts"
-import { type OwnerRoles, rolesNow } from "./events.ts"
+import { type OwnerRoles, rolesNow } from "./event-parts.ts"
 import { newId } from "./files.ts"
 
 export interface TaskOptions {

@@ -3,7 +3,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { Dispatcher } from "../core/app/event/dispatcher.ts"
+import type { DispatchLoop } from "../core/app/event/dispatch-loop.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import type { BellService } from "./bell.ts"
 
@@ -22,7 +22,7 @@ const idle: Workers = {
 /** What can be started; null: there is nothing of the sort. */
 export interface Startable {
   readonly workers: (() => Promise<Workers>) | null
-  readonly dispatch: (() => Dispatcher) | null
+  readonly dispatch: (() => DispatchLoop) | null
   readonly bell: BellService
 }
 
@@ -42,17 +42,17 @@ export const makeWork = ({ bell, dispatch, workers: startWorkers }: Startable): 
     const workers = startWorkers === null ? idle : await startWorkers()
     bell.onEnqueued(workers.wake)
     if (dispatch === null) return running = workers
-    const dispatcher = dispatch()
-    bell.onChanged(dispatcher.wake)
+    const loop = dispatch()
+    bell.onChanged(loop.wake)
     return running = {
       ...workers,
       drain: (milliseconds) =>
         Effect.andThen(
-          Effect.ignore(Effect.timeout(dispatcher.settle, milliseconds)),
+          Effect.ignore(Effect.timeout(loop.drain, milliseconds)),
           workers.drain(milliseconds)
         ),
       stop: async () => {
-        await Promise.all([dispatcher.stop(), workers.stop()])
+        await Promise.all([loop.stop(), workers.stop()])
       }
     }
   }

@@ -29,8 +29,8 @@ export const namesOf = async (auth: AuthHost, ids: readonly string[]): Promise<R
     [ids]
   )
   return new Map(users.flatMap(({ id, name }) => {
-    const shown = shownName(name)
-    return shown === null ? [] : [[id, shown] as const]
+    const label = shownName(name)
+    return label === null ? [] : [[id, label] as const]
   }))
 }
 

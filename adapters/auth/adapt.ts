@@ -7,7 +7,7 @@ import { isBag } from "../../core/domain/bag.ts"
 import { fitsName, isOneLine } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
 import { timestampCell } from "../../core/domain/value/instant.ts"
-import type { Body } from "./body.ts"
+import type { Body } from "./auth-body.ts"
 import { inviting, passkeyAdding, passkeySignIn, providerSignIn } from "./routes.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 

@@ -1,29 +1,29 @@
 /**
- * The stages after better-auth has answered: what its answer says, whether it may be sent, what remains to be done, and how it is sent. It decides nothing about
- * who may do what.
+ * The stages after better-auth has answered: they read its answer, decide whether it may be sent, do the remaining work and send it. They decide
+ * nothing about rights.
  */
 
 import { passkeysMax } from "../../core/domain/account/passkey.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { outageProblem } from "../../core/domain/outage.ts"
-import { type Asked, isSecure, type Place } from "./asked.ts"
+import { type AuthAddress, type AuthCall, isSecure } from "./asked.ts"
 import { deviceCookie, deviceIn } from "./cookies.ts"
 import type { Store } from "./database.ts"
 import { endHeld } from "./ending.ts"
 import type { AuthInternals } from "./internals.ts"
-import type { Listing } from "./listing.ts"
+import type { AccountListing } from "./listing.ts"
 import { everywhere, overtakenAt, parsed, refusalOf, send, tooManyPasskeys, unverified } from "./refusals.ts"
 import { inviting, passkeyAdding } from "./routes.ts"
 import type { Answered, Seen, Witness } from "./witness.ts"
 
-/** What these stages stand on. */
-export interface AnswerParts extends Place {
+/** The parts that these stages need. */
+export interface AnswerParts extends AuthAddress {
   readonly internals: AuthInternals
   readonly witness: Witness
 }
 
 /** What better-auth answered to a request. */
-export interface Given extends Answered {
+export interface AuthReply extends Answered {
   readonly response: Response
   readonly text: string
   /** Its status; 400 where better-auth took a passkey that it could not verify for a failure of its own. */
@@ -43,7 +43,7 @@ export const refuseAway = (store: Store): void => {
 const verifying = (text: string): string => JSON.stringify({ ...parsed(text), userVerification: "required" })
 
 /** Reads what better-auth answered; throws where it met an outage, or failed. The page of a callback is told of both by its address. */
-export const readGiven = async (store: Store, { path, route }: Asked, response: Response): Promise<Given> => {
+export const readGiven = async (store: Store, { path, route }: AuthCall, response: Response): Promise<AuthReply> => {
   if (typeof route.provider !== "object") refuseAway(store)
   const given = await response.text()
   const body = parsed(given)
@@ -57,7 +57,7 @@ export const readGiven = async (store: Store, { path, route }: Asked, response: 
 }
 
 /** Throws for a listing that better-auth answered with an empty list, because it, or the database, could not read the query. */
-export const checkListing = (listing: Listing, { body }: Answered): void => {
+export const checkListing = (listing: AccountListing, { body }: Answered): void => {
   if (listing.refusal !== null) throw listing.refusal
   if (body["limit"] === undefined) throw listing.failed
 }
@@ -65,21 +65,21 @@ export const checkListing = (listing: Listing, { body }: Answered): void => {
 /** Whether the account of a session has as many passkeys as it may. */
 const hasAllPasskeys = async (
   { internals: { store, table }, witness }: AnswerParts,
-  { cookies }: Asked
+  { cookies }: AuthCall
 ): Promise<boolean> => {
-  const [known] = await store.query<{ readonly count: number }>(
+  const [row] = await store.query<{ readonly count: number }>(
     `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
     [await witness.owner(cookies)]
   )
-  return (known?.count ?? 0) >= passkeysMax
+  return (row?.count ?? 0) >= passkeysMax
 }
 
 /** A refusal of better-auth as it is sent. */
 export const refuse = async (
   parts: AnswerParts,
-  asked: Asked,
+  asked: AuthCall,
   seen: Seen | null,
-  { body, cookies, status, text }: Given
+  { body, cookies, status, text }: AuthReply
 ): Promise<Response> => {
   const { path } = asked
   parts.witness.refused(asked, seen)
@@ -105,9 +105,9 @@ const invite = async ({ links, mailer, store, table }: AuthInternals, { body: { 
 /** Does what better-auth and the triggers leave undone. A session that should not have begun ends here, and its cookie is never sent. */
 export const complete = async (
   { internals, witness }: AnswerParts,
-  asked: Asked,
+  asked: AuthCall,
   seen: Seen | null,
-  given: Given
+  given: AuthReply
 ): Promise<void> => {
   const { body, path, route: { changes, unseen } } = asked
   const { store, table } = internals
@@ -122,7 +122,7 @@ export const complete = async (
 const noticeSignIn = async (
   { mailer, onError }: AuthInternals,
   user: string,
-  { client, cookies, headers }: Asked
+  { client, cookies, headers }: AuthCall
 ): Promise<string | null> => {
   if (mailer?.mails.signInAlerts !== true) return null
   try {
@@ -134,7 +134,7 @@ const noticeSignIn = async (
 }
 
 /** The answer as it is sent, once it is logged. */
-export const present = async (parts: AnswerParts, asked: Asked, given: Given): Promise<Response> => {
+export const present = async (parts: AnswerParts, asked: AuthCall, given: AuthReply): Promise<Response> => {
   const { response, text } = given
   const user = await parts.witness.accepted(asked, given)
   const device = user === null ? null : await noticeSignIn(parts.internals, user, asked)

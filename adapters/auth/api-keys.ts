@@ -5,8 +5,8 @@
 
 import { randomBytes } from "node:crypto"
 import { readEmail, refuse, taken } from "../../core/domain/account/account.ts"
-import type { ApiKey, IssuedKey, NewApiKey } from "../../core/domain/account/key.ts"
-import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
+import type { ApiKey, IssuedKey, NewApiKey } from "../../core/domain/account/api-key.ts"
+import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/api-key.ts"
 import type { AuthHost } from "./internals.ts"
 import { hashOfKey } from "./key-text.ts"
 
@@ -45,9 +45,9 @@ export const createKey = async (auth: AuthHost, wanted: NewApiKey): Promise<Issu
     if (made === undefined) throw new Error("the key was not stored")
     return made
   })
-  const { user, ...shown } = key
+  const { user, ...rest } = key
   log({ level: "info", event: "key-created", user, key: id })
-  return { ...shown, text }
+  return { ...rest, text }
 }
 
 /** All keys, or those of one user, oldest first: revoked and expired ones too, never their text or hash. */
@@ -70,7 +70,7 @@ export const revokeKey = async (auth: AuthHost, id: string): Promise<ApiKey> => 
     [id]
   )
   if (key === undefined) throw refuse("unknown-key", "There is no key with this id.")
-  const { user, ...shown } = key
-  log({ level: "info", event: "key-revoked", user, key: shown.id })
-  return shown
+  const { user, ...rest } = key
+  log({ level: "info", event: "key-revoked", user, key: rest.id })
+  return rest
 }

@@ -4,11 +4,11 @@
  */
 
 import { type Client, clientOf } from "../../core/domain/account/client.ts"
-import { type Body, readBody } from "./body.ts"
+import { type Body, readBody } from "./auth-body.ts"
 import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
 import type { AuthRoute } from "./routes.ts"
 
-export interface Asked {
+export interface AuthCall {
   /** Below the base path. */
   readonly path: string
   readonly route: AuthRoute
@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** Where an auth server answers. */
-export interface Place {
+export interface AuthAddress {
   readonly origin: string
   readonly basePath: string
 }
@@ -33,9 +33,15 @@ const passedOn = ["origin", "referer", "user-agent", "sec-fetch-site", "sec-fetc
 const browserSigns = ["origin", "referer", "sec-fetch-site"]
 
 /** Whether cookies of a service at an origin are secure ones. */
-export const isSecure = ({ origin }: Place): boolean => origin.startsWith("https:")
+export const isSecure = ({ origin }: AuthAddress): boolean => origin.startsWith("https:")
 
-const headersOf = (request: Request, route: AuthRoute, client: Client, cookies: OwnCookies, place: Place): Headers => {
+const headersOf = (
+  request: Request,
+  route: AuthRoute,
+  client: Client,
+  cookies: OwnCookies,
+  place: AuthAddress
+): Headers => {
   const headers = new Headers()
   for (const name of passedOn) {
     const value = request.headers.get(name)
@@ -56,8 +62,8 @@ export const readAsked = async (
   path: string,
   route: AuthRoute,
   search: string,
-  place: Place
-): Promise<Asked> => {
+  place: AuthAddress
+): Promise<AuthCall> => {
   // The caller of the handler guarantees the last address. Our edge puts there only the client that it found out.
   const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
   const body = route.method === "POST" ? await readBody(request) : {}
@@ -67,8 +73,8 @@ export const readAsked = async (
 
 /** A request to better-auth with the same headers. */
 export const requestFor = (
-  { headers }: Asked,
-  { basePath, origin }: Place,
+  { headers }: AuthCall,
+  { basePath, origin }: AuthAddress,
   path: string,
   method: "GET" | "POST" = "GET",
   body: Body | null = null

@@ -3,8 +3,8 @@
 import { problem } from "../../core/domain/problem.ts"
 import { adapt } from "./adapt.ts"
 import { refuseAway } from "./answers.ts"
-import { type Asked, type Place, requestFor } from "./asked.ts"
-import type { Body } from "./body.ts"
+import { type AuthAddress, type AuthCall, requestFor } from "./asked.ts"
+import type { Body } from "./auth-body.ts"
 import { callBack, readAddresses } from "./callback.ts"
 import type { Engine } from "./engine.ts"
 import type { AuthInternals } from "./internals.ts"
@@ -16,8 +16,8 @@ import { inviting, providerSignIn } from "./routes.ts"
 import { inTurn } from "./turn.ts"
 import type { Seen } from "./witness.ts"
 
-/** What this stage stands on. */
-export interface AskParts extends Place {
+/** The parts that this stage needs. */
+export interface AskParts extends AuthAddress {
   readonly internals: AuthInternals
   readonly limits: Limits
 }
@@ -25,24 +25,24 @@ export interface AskParts extends Place {
 /** An address that no account has. */
 const nobody = `${crypto.randomUUID()}@accounts.invalid`
 
-/** Gives the engine that a request is for: that of all, or the one that knows its provider. */
+/** Gives the engine for a request: the engine of all providers, or the engine that knows the named provider. */
 export const engineFor = async (
   { engine, providerEngine, providers }: AuthInternals,
-  { body, route }: Asked
+  { body, route }: AuthCall
 ): Promise<Engine> => {
   if (route.provider === undefined) return engine()
   const id = route.provider === "named" ? body["provider"] : route.provider.id
   if (typeof id !== "string" || !providers.some((each) => each.id === id)) {
     throw problem("not-found", "There is no such identity provider.", { code: "PROVIDER_NOT_FOUND" })
   }
-  const found = await providerEngine(id)
-  if (found !== null) return found
+  const own = await providerEngine(id)
+  if (own !== null) return own
   throw problem("unavailable", "The identity provider cannot be reached.", {}, { "retry-after": "10" })
 }
 
 const bodyFor = (
   { internals: { roles }, origin }: AskParts,
-  { body, path }: Asked,
+  { body, path }: AuthCall,
   seen: Seen | null,
   { trusts }: Engine
 ): Body => {
@@ -60,7 +60,7 @@ const handle = async ({ store }: AuthInternals, engine: Engine, request: Request
 /** Asks better-auth. `search`: the query as it gets it. */
 export const ask = (
   parts: AskParts,
-  asked: Asked,
+  asked: AuthCall,
   engine: Engine,
   seen: Seen | null,
   search: string
@@ -78,20 +78,20 @@ export const ask = (
 }
 
 /** What a route of our own may ask about the caller. Only better-auth judges the signature of a cookie. */
-export const ownRequest = ({ internals, ...place }: AskParts, asked: Asked): MailRequest & OwnRequest => {
+export const ownRequest = ({ internals, ...place }: AskParts, asked: AuthCall): MailRequest & OwnRequest => {
   const askFor = async (path: string) => {
-    const found = await handle(internals, await internals.engine(), requestFor(asked, place, path))
-    const text = await found.text()
+    const response = await handle(internals, await internals.engine(), requestFor(asked, place, path))
+    const text = await response.text()
     refuseAway(internals.store)
-    return { found, text }
+    return { response, text }
   }
   return {
     body: asked.body,
     client: asked.client.group,
     account: async (id) => {
-      const { found, text } = await askFor(`/admin/get-user?${new URLSearchParams({ id }).toString()}`)
-      if (found.ok) return parsed(text)
-      throw refusalOf(asked.path, found.status, text)
+      const { response, text } = await askFor(`/admin/get-user?${new URLSearchParams({ id }).toString()}`)
+      if (response.ok) return parsed(text)
+      throw refusalOf(asked.path, response.status, text)
     },
     session: async () => {
       const asker = askerIn(parsed((await askFor("/get-session?disableRefresh=true")).text))

@@ -1,7 +1,7 @@
 /** The stage that counts attempts: whose they are, and what is said when there were too many. What counts is decided by core/domain/account/attempt.ts. */
 
 import { accountNamed, type Limited } from "../../core/domain/account/attempt.ts"
-import type { Asked } from "./asked.ts"
+import type { AuthCall } from "./asked.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { tooManyAttempts } from "./refusals.ts"
@@ -18,8 +18,8 @@ export const makeAttempts = (
   { hashOf, log }: Pick<AuthInternals, "hashOf" | "log">,
   limits: Limits,
   witness: Pick<Witness, "challenged" | "owner">
-): (asked: Asked) => Promise<void> => {
-  const targetOf = async (limited: Limited, { body, cookies }: Asked): Promise<Target> => {
+): (asked: AuthCall) => Promise<void> => {
+  const targetOf = async (limited: Limited, { body, cookies }: AuthCall): Promise<Target> => {
     if (limited === "account") {
       const account = accountNamed(body["email"])
       return account === null ? {} : { account }

@@ -5,17 +5,17 @@
 
 import { refuse, taken } from "../../core/domain/account/account.ts"
 import { attemptLimits, attemptsPerMinute } from "../../core/domain/account/attempt.ts"
+import { type ProviderDeclaration, readProviders } from "../../core/domain/account/identity-provider.ts"
 import { type AccountMailDeclaration, readAccountMails } from "../../core/domain/account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
-import { type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/declare/refusal.ts"
 import { ownJson } from "../../core/domain/own-json.ts"
-import { bodyMax } from "./body.ts"
+import { bodyMax } from "./auth-body.ts"
+import { type AuthLog, makeHashes } from "./auth-log.ts"
 import { type AuthDatabase, hasAny, openStore, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
-import { type AuthLog, makeHashes } from "./events.ts"
 import { makeHandler } from "./handler.ts"
 import type { AuthInternals } from "./internals.ts"
 import { makeSealer } from "./key-text.ts"
@@ -193,7 +193,7 @@ export const createAuth = (options: AuthOptions): Auth => {
         throw cause
       }),
     providers,
-    providerEngine: makeProviderEngines(providers, (found) => makeEngine(settings, found), onError),
+    providerEngine: makeProviderEngines(providers, (discovered) => makeEngine(settings, discovered), onError),
     sealer: makeSealer(secret),
     links,
     mailer,
@@ -211,11 +211,11 @@ export const createAuth = (options: AuthOptions): Auth => {
       }
     }
   }
-  let settled = false
+  let hasPeople = false
   const needsAdmin = async (): Promise<boolean> => {
     // Once there is an admin there is always one, because the last admin cannot be removed.
-    settled ||= await hasAny(store, table("user"))
-    return !settled
+    hasPeople ||= await hasAny(store, table("user"))
+    return !hasPeople
   }
   return {
     needsAdmin,

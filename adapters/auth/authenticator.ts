@@ -47,9 +47,9 @@ export const bearerOf = (request: Credentials): string => {
   if (header === null) throw new Unauthorized("there is no Authorization header")
   if (header.length > tokenLengthMax) throw new Unauthorized("the credential is too long")
   if (header.startsWith("Bearer ") && header.charCodeAt(7) > 32) return header.slice(7)
-  const found = /^bearer +([^ ]+)$/i.exec(header)
-  if (found?.[1] === undefined) throw new Unauthorized("the credential is no bearer token")
-  return found[1]
+  const match = /^bearer +([^ ]+)$/i.exec(header)
+  if (match?.[1] === undefined) throw new Unauthorized("the credential is no bearer token")
+  return match[1]
 }
 
 const failed = (cause: unknown): Effect.Effect<never, TokensError> => {
@@ -93,8 +93,8 @@ export const tokensOf = (authenticator: Authenticator): TokensService => {
     const roles = given.includes(anonymousRole) ? given.filter((role) => role !== anonymousRole) : given
     // An empty text names no tenant. Otherwise everybody whose tenant was not found would share its rows.
     const tenant = identity.tenant === undefined || identity.tenant === "" ? null : String(identity.tenant)
-    const known = callers.get(identity)
-    if (known !== undefined && known.id === id && known.tenant === tenant && sameTexts(known.roles, roles)) return known
+    const last = callers.get(identity)
+    if (last !== undefined && last.id === id && last.tenant === tenant && sameTexts(last.roles, roles)) return last
     const caller: Caller = Object.freeze({ id, roles: Object.freeze([...roles]), tenant })
     callers.set(identity, caller)
     return caller

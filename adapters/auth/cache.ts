@@ -25,12 +25,12 @@ export const makeCache = <V>(size: number): Cache<V> => {
     get: (key) => {
       const value = young.get(key)
       if (value !== undefined) return value
-      const kept = old.get(key)
-      if (kept !== undefined) {
+      const oldValue = old.get(key)
+      if (oldValue !== undefined) {
         old.delete(key)
-        set(key, kept)
+        set(key, oldValue)
       }
-      return kept
+      return oldValue
     },
     set,
     delete: (key) => {

@@ -5,7 +5,7 @@
 
 import { isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
-import type { Asked } from "./asked.ts"
+import type { AuthCall } from "./asked.ts"
 import type { OwnCookies } from "./cookies.ts"
 import { signedIn } from "./cookies.ts"
 import type { Queries } from "./database.ts"
@@ -69,7 +69,7 @@ export const readAddresses = (
   }))
 
 /** What a callback may say went wrong; docs/guides/authentication.md explains each. */
-const known: ReadonlySet<string> = new Set([
+const causes: ReadonlySet<string> = new Set([
   "signup_disabled",
   "domain_not_allowed",
   "email_not_verified",
@@ -108,7 +108,7 @@ const withError = (location: string, origin: string, code: string): string => {
   const url = new URL(location, origin)
   url.searchParams.delete("error_description")
   const plain = renamed.get(code) ?? code
-  url.searchParams.set("error", known.has(plain) ? plain : "provider_error")
+  url.searchParams.set("error", causes.has(plain) ? plain : "provider_error")
   return url.origin === origin ? `${url.pathname}${url.search}${url.hash}` : url.href
 }
 
@@ -176,7 +176,7 @@ const meetings: ReadonlySet<string | null> = new Set(["unable_to_create_user", "
  */
 export const callBack = async (
   ask: () => Promise<Response>,
-  { cookies, search }: Pick<Asked, "cookies" | "search">,
+  { cookies, search }: Pick<AuthCall, "cookies" | "search">,
   provider: string,
   trusts: (origin: string) => boolean,
   settings: CallbackSettings

@@ -12,13 +12,13 @@ export type OwnCookies = ReadonlyMap<string, string>
 /** Reads a `Cookie` header. With `secure` the names begin with `__Secure-`, and others are not ours. */
 export const ownCookies = (header: string | null, secure: boolean): OwnCookies => {
   const prefix = secure ? "__Secure-" : ""
-  const found = new Map<string, string>()
+  const values = new Map<string, string>()
   for (const text of (header ?? "").split(";")) {
     const [, name = "", value = ""] = pair.exec(text.trim()) ?? []
     const plain = name.slice(prefix.length)
-    if (name.startsWith(prefix) && plain.startsWith("service.") && !found.has(plain)) found.set(plain, value)
+    if (name.startsWith(prefix) && plain.startsWith("service.") && !values.has(plain)) values.set(plain, value)
   }
-  return found
+  return values
 }
 
 /** The header with these cookies alone. */

@@ -19,11 +19,11 @@ export type AuthDatabase = PostgresPool | {
   readonly transaction?: boolean | undefined
 }
 
-export type Rows<R> = Promise<readonly R[]>
+export type RowsPromise<R> = Promise<readonly R[]>
 
 export interface Queries {
   /** Runs one statement with values `$1, $2, …`. */
-  readonly query: <R>(text: string, values?: readonly unknown[]) => Rows<R>
+  readonly query: <R>(text: string, values?: readonly unknown[]) => RowsPromise<R>
 }
 
 export interface Store extends Queries {
@@ -56,12 +56,12 @@ export const tableIn = (schema: string | undefined) => (name: string): string =>
  * the process without a listener. The statement on it fails, too.
  */
 const heard = (pool: PostgresPool): PostgresPool => {
-  const known = new WeakSet<object>()
+  const clients = new WeakSet<object>()
   return {
     connect: async () => {
       const client = await pool.connect()
-      if (!known.has(client) && "on" in client && typeof client.on === "function") {
-        known.add(client)
+      if (!clients.has(client) && "on" in client && typeof client.on === "function") {
+        clients.add(client)
         client.on("error", () => {})
       }
       return client

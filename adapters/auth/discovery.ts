@@ -3,7 +3,7 @@
  * request it sends is bounded in time and size.
  */
 
-import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
+import { isSafeUrl, type Provider } from "../../core/domain/account/identity-provider.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { asymmetric } from "./jwt.ts"
 import { fetchJson } from "./keys.ts"

@@ -7,10 +7,10 @@ import { pagesAllowed } from "../../core/domain/account/origin.ts"
 import { outageProblem } from "../../core/domain/outage.ts"
 import { notFound } from "../../core/domain/problem.ts"
 import { type AnswerParts, checkListing, complete, present, readGiven, refuse } from "./answers.ts"
-import { type Asked, readAsked } from "./asked.ts"
+import { type AuthCall, readAsked } from "./asked.ts"
 import { ask, type AskParts, engineFor, ownRequest } from "./asking.ts"
 import { makeAttempts } from "./attempts.ts"
-import { type Body, checkQuery } from "./body.ts"
+import { type Body, checkQuery } from "./auth-body.ts"
 import { makeSweep } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
@@ -39,7 +39,7 @@ export interface AuthHandler {
 }
 
 /** A stage that lets a request pass, or throws its refusal. */
-type Stage = (asked: Asked) => Promise<void>
+type Stage = (asked: AuthCall) => Promise<void>
 
 /** Refuses pages that may not send a request, before anything is counted. */
 const makePageCheck = ({ engine }: AuthInternals): Stage => async ({ headers, route }) => {
@@ -91,7 +91,7 @@ const plainly = (body: unknown): Response =>
   Response.json(body, { headers: { "cache-control": "no-store", ...everywhere } })
 
 /** The stages of a request that better-auth answers. */
-const passOn = async (parts: AnswerParts & AskParts, asked: Asked): Promise<Response> => {
+const passOn = async (parts: AnswerParts & AskParts, asked: AuthCall): Promise<Response> => {
   const { internals, witness } = parts
   const engine = await engineFor(internals, asked)
   const seen = await witness.before(asked)
@@ -121,7 +121,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
   const parts = { ...settings, witness }
   const stages = [makePageCheck(internals), makeAttempts(internals, limits, witness), makeTidying(internals)]
 
-  const pass = async (asked: Asked): Promise<Response> => {
+  const pass = async (asked: AuthCall): Promise<Response> => {
     for (const stage of stages) await stage(asked)
     const own = ownRoutes.get(asked.path)
     return own === undefined ? passOn(parts, asked) : plainly(await own(ownRequest(parts, asked)))

@@ -1,10 +1,10 @@
 /** The store, the engine and the settings that the functions of this adapter share. It decides nothing. */
 
-import type { Provider } from "../../core/domain/account/provider.ts"
+import type { Provider } from "../../core/domain/account/identity-provider.ts"
 import type { RoleList } from "../../core/domain/account/roles.ts"
+import type { AuthLog } from "./auth-log.ts"
 import type { Store } from "./database.ts"
 import type { Engine } from "./engine.ts"
-import type { AuthLog } from "./events.ts"
 import type { Sealer } from "./key-text.ts"
 import type { Links } from "./links.ts"
 import type { AccountMailer } from "./mails.ts"

@@ -194,7 +194,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
     }
   }
 
-  const settle = (entry: Entry): Identity | Promise<Identity> => {
+  const identityNow = (entry: Entry): Identity | Promise<Identity> => {
     if (entry.counts === undefined) return entry.identity
     const counts = entry.counts()
     if (counts === true) return entry.identity
@@ -207,11 +207,11 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
 
   return (request) => {
     const token = bearerOf(request)
-    const known = cache.get(token)
-    if (known !== undefined) {
-      if (known.until > Date.now()) {
+    const entry = cache.get(token)
+    if (entry !== undefined) {
+      if (entry.until > Date.now()) {
         keys.touch()
-        return settle(known)
+        return identityNow(entry)
       }
       cache.delete(token)
       throw new Expired("the token has expired")
@@ -221,7 +221,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
       verified = verify(token).finally(() => verifying.delete(token))
       verifying.set(token, verified)
     }
-    return verified.then(settle)
+    return verified.then(identityNow)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto"
-import type { KeyText } from "../../core/domain/account/key.ts"
+import type { KeyText } from "../../core/domain/account/api-key.ts"
 
 /** What the service adds to a key, so that a text it never made is refused without asking the database. */
 export interface Sealer {

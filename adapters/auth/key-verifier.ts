@@ -4,7 +4,7 @@
  */
 
 import * as crypto from "node:crypto"
-import { judgeKey, keyPrefix, readKeyText } from "../../core/domain/account/key.ts"
+import { judgeKey, keyPrefix, readKeyText } from "../../core/domain/account/api-key.ts"
 import { Expired, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { outageIn } from "./database.ts"
@@ -29,7 +29,7 @@ interface Row {
 }
 
 /** What is known of a key. `identity` null: it opens nothing, for the reason in `why`. */
-interface Known {
+interface Entry {
   /** Null: there is no such key. */
   readonly hash: Buffer | null
   readonly epoch: number
@@ -53,13 +53,13 @@ export const makeKeyVerifier = (
   tenant: string | number | undefined
 ): (text: string) => Identity | Promise<Identity> => {
   const { log, onError, revocations, sealer, store, table } = internals
-  const cache = makeCache<Known>(10_000)
-  const reading = new Map<string, Promise<Known>>()
+  const cache = makeCache<Entry>(10_000)
+  const reading = new Map<string, Promise<Entry>>()
 
   const identityOf = (id: string, roles: readonly string[]): Identity =>
     Object.freeze({ user: Object.freeze({ id, roles }), ...(tenant === undefined ? {} : { tenant }) })
 
-  const read = async (id: string): Promise<Known> => {
+  const read = async (id: string): Promise<Entry> => {
     const readAt = performance.now()
     let rows: readonly Row[]
     try {
@@ -102,9 +102,9 @@ export const makeKeyVerifier = (
     }
   }
 
-  const reread = (id: string): Promise<Known> => {
-    const known = reading.get(id)
-    if (known !== undefined) return known
+  const reread = (id: string): Promise<Entry> => {
+    const pending = reading.get(id)
+    if (pending !== undefined) return pending
     const started = read(id).then((fresh) => {
       fresh.usedAt = Math.max(fresh.usedAt, cache.get(id)?.usedAt ?? -Infinity)
       cache.set(id, fresh)
@@ -125,43 +125,43 @@ export const makeKeyVerifier = (
   }
 
   /** What is known, if neither the key nor its maker has changed since. */
-  const isCurrent = (id: string, known: Known): boolean | Promise<boolean> => {
-    const ofKey = revocations.counts(revokedKey(id), known.epoch)
-    const ofMaker = known.maker === "" ? true : revocations.counts(known.maker, known.makerEpoch)
+  const isCurrent = (id: string, entry: Entry): boolean | Promise<boolean> => {
+    const ofKey = revocations.counts(revokedKey(id), entry.epoch)
+    const ofMaker = entry.maker === "" ? true : revocations.counts(entry.maker, entry.makerEpoch)
     return typeof ofKey === "boolean" && typeof ofMaker === "boolean"
       ? ofKey && ofMaker
       : Promise.all([ofKey, ofMaker]).then(([one, other]) => one && other)
   }
 
-  const judge = (id: string, digest: Buffer, known: Known): Identity => {
-    if (known.hash === null || !crypto.timingSafeEqual(digest, known.hash)) {
+  const judge = (id: string, digest: Buffer, entry: Entry): Identity => {
+    if (entry.hash === null || !crypto.timingSafeEqual(digest, entry.hash)) {
       throw new Unauthorized("there is no such key")
     }
-    if (known.expiresAt <= Date.now()) throw new Expired("the key has expired")
-    if (known.identity === null) {
-      throw known.narrowed ? new Refused(known.why) : new Unauthorized(known.why)
+    if (entry.expiresAt <= Date.now()) throw new Expired("the key has expired")
+    if (entry.identity === null) {
+      throw entry.narrowed ? new Refused(entry.why) : new Unauthorized(entry.why)
     }
     const now = performance.now()
-    if (now - known.usedAt > usedMs) {
-      known.usedAt = now
-      noteUse(id, known.maker).catch(onError)
+    if (now - entry.usedAt > usedMs) {
+      entry.usedAt = now
+      noteUse(id, entry.maker).catch(onError)
     }
-    return known.identity
+    return entry.identity
   }
 
   return (text) => {
     const key = readKeyText(text)
     const id = key?.id ?? ""
     const digest = crypto.hash("sha256", text, "buffer")
-    const known = cache.get(id)
-    if (known === undefined || performance.now() - known.readAt > knownMs) {
+    const entry = cache.get(id)
+    if (entry === undefined || performance.now() - entry.readAt > knownMs) {
       // Guessed and invented keys end here, without a query.
       if (key === null || !sealer.isSealed(key)) throw new Unauthorized("the API key was not made here")
       // The list of changes may be older than what is read now. Then it only causes another reading; it never hides a change.
       return reread(id).then((fresh) => judge(id, digest, fresh))
     }
-    const current = isCurrent(id, known)
-    if (current === true) return judge(id, digest, known)
-    return Promise.resolve(current).then(async (still) => judge(id, digest, still ? known : await reread(id)))
+    const current = isCurrent(id, entry)
+    if (current === true) return judge(id, digest, entry)
+    return Promise.resolve(current).then(async (still) => judge(id, digest, still ? entry : await reread(id)))
   }
 }

@@ -103,8 +103,8 @@ export const makeKeys = (
   const reloaded = (): Promise<boolean> => reload().then(() => true, () => false)
 
   const pick = (alg: string, kid: string | undefined): Key | undefined => {
-    const found = keys?.filter((key) => fits(key, alg, kid)) ?? []
-    return found.length === 1 ? found[0] : undefined
+    const fitting = keys?.filter((key) => fits(key, alg, kid)) ?? []
+    return fitting.length === 1 ? fitting[0] : undefined
   }
 
   return {
@@ -136,8 +136,8 @@ export const makeKeys = (
         key = pick(alg, kid)
       }
       if (key === undefined) throw new Unauthorized("the token names no key of the set")
-      const known = key.imported.get(alg)
-      if (known !== undefined) return known
+      const earlier = key.imported.get(alg)
+      if (earlier !== undefined) return earlier
       const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, oth: _oth, ...publicPart } = key.jwk
       const imported = importJWK(publicPart, alg)
       key.imported.set(alg, imported)

@@ -146,11 +146,11 @@ export const makeLinks = (store: Store, table: (name: string) => string): Links 
           `select 1 from ${table("account")} where "userId" = $1 and "providerId" = 'credential' for update`,
           [user]
         )
-        const [known] = await query(`select 1 from ${users} u where "id" = $1 and not ${barred("u")} for update`, [
+        const [row] = await query(`select 1 from ${users} u where "id" = $1 and not ${barred("u")} for update`, [
           user
         ])
         const used = await query(`delete from ${verification} where "identifier" = any($1) returning 1`, [identifiers])
-        if (known === undefined || used.length === 0) return null
+        if (row === undefined || used.length === 0) return null
         if (!await storePassword({ query }, table, user, hashed, newId)) return null
         // The mail reached its reader.
         await query(`update ${users} set "emailVerified" = true, "updatedAt" = now() where "id" = $1`, [user])

@@ -24,7 +24,7 @@ const listedBy: ReadonlySet<unknown> = new Set([
 const listedMax = 500
 
 /** The query of a listing of accounts. */
-export interface Listing {
+export interface AccountListing {
   /** As better-auth gets it. */
   readonly search: string
   /** Why it cannot be; null when only the database can tell. */
@@ -37,7 +37,7 @@ export interface Listing {
  * Reads the query of `/admin/list-users`. better-auth answers an empty list whenever the database refuses one. It repeats a limit only
  * after it read the accounts, so a limit is always given.
  */
-export const readListing = (search: string): Listing => {
+export const readListing = (search: string): AccountListing => {
   const query = new URLSearchParams(search)
   const wrong = (parameter: string, message: string): Problem =>
     problem("invalid-parameter", message, { code: "VALIDATION_ERROR", errors: [{ parameter, message }] })

@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { checkPassword, readEmail } from "../../core/domain/account/account.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
-import type { Body } from "./body.ts"
+import type { Body } from "./auth-body.ts"
 import type { AuthInternals } from "./internals.ts"
 import { resetAsking } from "./routes.ts"
 

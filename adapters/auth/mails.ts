@@ -22,8 +22,8 @@ import type { Mail } from "../../core/domain/mail/message.ts"
 import type { Template } from "../../core/domain/mail/template.ts"
 import { isOwnName } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
+import type { AuthLog } from "./auth-log.ts"
 import type { Store } from "./database.ts"
-import type { AuthLog } from "./events.ts"
 import type { LinkKind, Links } from "./links.ts"
 import { barred } from "./migration.ts"
 
@@ -158,34 +158,34 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     const email = textIn(payload, "email")
     const server = serverOf(mail)
     // Who signs in only with a provider has no password to forget.
-    const [known] = await store.query<{ readonly id: string }>(
+    const [row] = await store.query<{ readonly id: string }>(
       `select u."id" from ${users} u where u."email" = $1 and not ${barred("u")} and exists (`
         + `select 1 from ${table("account")} a where a."userId" = u."id" and a."password" is not null)`,
       [email]
     )
-    if (known !== undefined) await sendLink("reset", resetMail, known.id, server)
+    if (row !== undefined) await sendLink("reset", resetMail, row.id, server)
   }
 
   const invite = async (payload: unknown, { mail }: JobContext): Promise<void> => {
     const user = textIn(payload, "user")
     const server = serverOf(mail)
-    const [known] = await store.query<{ readonly emailVerified: boolean }>(
+    const [row] = await store.query<{ readonly emailVerified: boolean }>(
       `select "emailVerified" from ${users} where "id" = $1`,
       [user]
     )
-    if (known === undefined) return
+    if (row === undefined) return
     // Who has set a password by a link before is reminded of it, not invited again.
-    if (known.emailVerified) await sendLink("reset", resetMail, user, server)
+    if (row.emailVerified) await sendLink("reset", resetMail, user, server)
     else await sendLink("invitation", invitationMail, user, server)
   }
 
   /** The address of an account that is there and not barred. */
   const addressOf = async (user: string): Promise<string | null> => {
-    const [known] = await store.query<{ readonly email: string }>(
+    const [row] = await store.query<{ readonly email: string }>(
       `select "email" from ${users} u where "id" = $1 and not ${barred("u")}`,
       [user]
     )
-    return known?.email ?? null
+    return row?.email ?? null
   }
 
   const alert = async (payload: unknown, { mail }: JobContext): Promise<void> => {
@@ -265,12 +265,12 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
       const place = `place-${hashOf("client", `${user} ${group} ${(agent ?? "").replace(/[\d.]+/g, "")}`)}`
       const own = device ?? randomBytes(16).toString("base64url")
       const identifiers = [place, `device-${hashOf("client", `${user} ${own}`)}`]
-      const known = await store.query(
+      const rows = await store.query(
         `update ${verification} set "expiresAt" = now() + interval '${knownDays} days', "updatedAt" = now()`
           + ` where "identifier" = any($1) and "value" = $2 and "expiresAt" > now() returning 1`,
         [identifiers, user]
       )
-      if (known.length > 0) return null
+      if (rows.length > 0) return null
       const at = `${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC`
       await put(jobNames.alert, { user, at, address, agent: agent?.slice(0, agentMax) ?? null }, `${user} ${place}`)
       await store.query(
@@ -283,8 +283,8 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     webhookDisabled: async ({ id, name, owner, page: link, reason }) => {
       if (!mails.notices) return
       // One that was written past the API may have any name.
-      const shown = isOwnName(name) ? name.trim() : `#${id}`
-      await put(jobNames.webhook, { user: owner, name: shown, reason, page: link }, null)
+      const label = isOwnName(name) ? name.trim() : `#${id}`
+      await put(jobNames.webhook, { user: owner, name: label, reason, page: link }, null)
     }
   }
 }

@@ -123,17 +123,17 @@ const keptMax = 1_000
 
 /** Remembers the answer to a code for a moment. A code is valid once, and a callback that runs again brings the same one. */
 const remembering = (ask: typeof exchange): typeof exchange => {
-  const kept = new Map<string, ReturnType<typeof exchange>>()
+  const exchanges = new Map<string, ReturnType<typeof exchange>>()
   return (discovered, code, codeVerifier, redirectUri) => {
-    const known = kept.get(code)
-    if (known !== undefined) return known
+    const earlier = exchanges.get(code)
+    if (earlier !== undefined) return earlier
     const answer = ask(discovered, code, codeVerifier, redirectUri)
-    for (const oldest of kept.keys()) {
-      if (kept.size < keptMax) break
-      kept.delete(oldest)
+    for (const oldest of exchanges.keys()) {
+      if (exchanges.size < keptMax) break
+      exchanges.delete(oldest)
     }
-    kept.set(code, answer)
-    setTimeout(() => kept.delete(code), keptMs).unref()
+    exchanges.set(code, answer)
+    setTimeout(() => exchanges.delete(code), keptMs).unref()
     return answer
   }
 }

@@ -11,7 +11,7 @@ import { type AuthTables, stands } from "./standing.ts"
 
 const isAbsentOr = (type: "string" | "boolean", value: unknown): boolean => value === undefined || typeof value === type
 
-/** Whether better-auth would take a body as that of a sign-out. What it says is for providers that have an address for it, and none has here. */
+/** Whether better-auth would accept a body as a sign-out request. Its members are for providers with a sign-out address, and none has one here. */
 const isSignOut = (body: unknown): boolean =>
   body === undefined || (isBag(body) && isAbsentOr("string", body["callbackURL"]) && isAbsentOr("string", body["state"])
     && isAbsentOr("boolean", body["disableRedirect"]))
@@ -93,12 +93,12 @@ export const storedKey = (
 ): Promise<StoredKey> =>
   store.transaction(async (queries) => {
     await queries.query("select pg_advisory_xact_lock($1)", [adminLock])
-    const [known] = await queries.query<StoredKey>(
+    const [newest] = await queries.query<StoredKey>(
       `select * from ${
         table("jwks")
       } where "expiresAt" is null or "expiresAt" > now() order by "createdAt" desc limit 1`
     )
-    if (known !== undefined) return known
+    if (newest !== undefined) return newest
     const [made] = await queries.query<StoredKey>(
       `insert into ${table("jwks")} ("id", "publicKey", "privateKey", "createdAt", "alg", "crv")`
         + ` values ($1, $2, $3, $4, $5, $6) returning *`,

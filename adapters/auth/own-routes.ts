@@ -4,13 +4,13 @@
  */
 
 import { AccountError } from "../../core/domain/account/account.ts"
+import { type ApiKey, keysMax } from "../../core/domain/account/api-key.ts"
 import { type AccountAct, type ActRefusal, judgeAct, type Standing } from "../../core/domain/account/authority.ts"
-import { type ApiKey, keysMax } from "../../core/domain/account/key.ts"
 import { isRecent } from "../../core/domain/account/session.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { createKey, listKeys, revokeKey } from "./api-keys.ts"
-import type { Body } from "./body.ts"
+import type { Body } from "./auth-body.ts"
 import type { AuthHost, AuthInternals } from "./internals.ts"
 import { removePasskeys, resetSecondFactor } from "./users.ts"
 

@@ -61,11 +61,11 @@ export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySetti
         afterVerification: async ({ user, verification }) => {
           if (verification.registrationInfo?.userVerified !== true) throw unverified()
           // A clear message before anything is judged. The trigger on the table keeps the limit.
-          const [known] = await store.query<{ readonly count: number }>(
+          const [row] = await store.query<{ readonly count: number }>(
             `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
             [user.id]
           )
-          if ((known?.count ?? 0) < passkeysMax) return
+          if ((row?.count ?? 0) < passkeysMax) return
           throw new APIError("CONFLICT", {
             code: "TOO_MANY_PASSKEYS",
             message: `An account has at most ${passkeysMax} passkeys.`

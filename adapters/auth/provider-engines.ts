@@ -3,7 +3,7 @@
  * does not answer counts as away for ten seconds. It delays neither passwords nor users of other providers for longer than one attempt.
  */
 
-import type { Provider } from "../../core/domain/account/provider.ts"
+import type { Provider } from "../../core/domain/account/identity-provider.ts"
 import { discover, type DiscoveredProvider } from "./discovery.ts"
 import type { Engine } from "./engine.ts"
 
@@ -37,10 +37,10 @@ export const makeProviderEngines = (
 
   const remake = async (): Promise<void> => {
     const engine = await make((await Promise.all(providers.map(describe))).flat())
-    const known = made?.engine
+    const before = made?.engine
     // An engine that knows more providers is kept in preference to a new one that knows fewer.
-    const worse = known !== undefined && [...known.providers].some((id) => !engine.providers.has(id))
-    made = { engine: worse ? known : engine, at: performance.now() }
+    const worse = before !== undefined && [...before.providers].some((id) => !engine.providers.has(id))
+    made = { engine: worse ? before : engine, at: performance.now() }
   }
 
   return async (id) => {

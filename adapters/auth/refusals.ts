@@ -1,13 +1,13 @@
 /**
- * Refusals of the auth routes as problem documents: what better-auth answered, what the store's triggers refused, and what stays unsaid. It decides nothing
- * about who is refused.
+ * Refusals of the auth routes as problem documents, made from answers of better-auth and from refusals of the store's triggers. They tell no secret.
+ * This module decides nothing about who is refused.
  */
 
 import { passkeysMax } from "../../core/domain/account/passkey.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { outageProblem } from "../../core/domain/outage.ts"
 import { Problem, problem, problemDocument, problemKinds, type ProblemSlug } from "../../core/domain/problem.ts"
-import type { Body } from "./body.ts"
+import type { Body } from "./auth-body.ts"
 import { codeOf, outageIn } from "./database.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
 import { type AuthRoute, passkeyAdding, passkeySignIn, passwordSignIn } from "./routes.ts"

@@ -7,7 +7,7 @@ import type { Limited } from "../../core/domain/account/attempt.ts"
 import type { AccountAct } from "../../core/domain/account/authority.ts"
 import type { AccountChange } from "../../core/domain/account/ending.ts"
 import type { AccountMails } from "../../core/domain/account/mails.ts"
-import type { AuthEventName } from "./events.ts"
+import type { AuthEventName } from "./auth-log.ts"
 
 export type Method = "GET" | "POST"
 
@@ -34,7 +34,7 @@ export interface AuthRoute {
   readonly provider?: { readonly id: string } | "named"
   /** What an admin does by it to the account that `userId` names. */
   readonly act?: AccountAct
-  /** What it has changed when it is done; core/domain/account/ending.ts says what that ends. */
+  /** The change that the route makes when it succeeds; core/domain/account/ending.ts lists the sessions and tokens that this ends. */
   readonly changes?: AccountChange
   /** Whether no trigger of the store sees that change. */
   readonly unseen?: true

@@ -70,12 +70,12 @@ export const stands = async (
   token: string,
   admin: boolean
 ): Promise<boolean> => {
-  const found = await query(
+  const rows = await query(
     `select 1 from ${table("session")} s join ${table("user")} u on u."id" = s."userId" where s."token" = $1`
       + (admin ? ` and ${activeAdmin("u")}` : ""),
     [token]
   )
-  return found.length > 0
+  return rows.length > 0
 }
 
 /**

@@ -106,8 +106,8 @@ export const withTrustedApps = (
   }
   return (request) => {
     const token = bearerOf(request)
-    const known = chosen.get(token)
-    if (known !== undefined) return known(request)
+    const earlier = chosen.get(token)
+    if (earlier !== undefined) return earlier(request)
     const authenticator = choose(token)
     // Only verified tokens are remembered, because anybody can send long texts.
     const remember = (identity: Identity): Identity => {

@@ -8,10 +8,10 @@ import { readEmail } from "../../core/domain/account/account.ts"
 import { accountNamed } from "../../core/domain/account/attempt.ts"
 import { raisedBy } from "../../core/domain/account/ending.ts"
 import { isOvertaken } from "../../core/domain/account/session.ts"
-import type { Asked } from "./asked.ts"
-import type { Body } from "./body.ts"
+import type { AuthCall } from "./asked.ts"
+import type { Body } from "./auth-body.ts"
+import type { AuthEvent } from "./auth-log.ts"
 import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
-import type { AuthEvent } from "./events.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { barred } from "./migration.ts"
@@ -37,16 +37,16 @@ export interface Answered {
 
 export interface Witness {
   /** Looks at the accounts that a request may be about, before better-auth does. */
-  readonly before: (asked: Asked) => Promise<Seen | null>
+  readonly before: (asked: AuthCall) => Promise<Seen | null>
   /** The user of the request's session, if it is one. */
   readonly owner: (cookies: OwnCookies) => Promise<string | null>
   /** The user whose sign-in waits for its second factor, if the request is about one. */
   readonly challenged: (cookies: OwnCookies) => Promise<string | null>
   /** Whether an answer may be sent. If not, what it began is undone already. */
-  readonly stands: (asked: Asked, seen: Seen | null, answer: Answered) => Promise<boolean>
-  readonly refused: (asked: Asked, seen: Seen | null) => void
+  readonly stands: (asked: AuthCall, seen: Seen | null, answer: Answered) => Promise<boolean>
+  readonly refused: (asked: AuthCall, seen: Seen | null) => void
   /** Gives who signed in, if somebody did. */
-  readonly accepted: (asked: Asked, answer: Answered) => Promise<string | null>
+  readonly accepted: (asked: AuthCall, answer: Answered) => Promise<string | null>
 }
 
 const sessionCookie = "service.session_token"
@@ -103,7 +103,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       return null
     })
 
-  const who = ({ body, client, path, route }: Asked): Pick<AuthEvent, "client" | "account" | "method"> => {
+  const who = ({ body, client, path, route }: AuthCall): Pick<AuthEvent, "client" | "account" | "method"> => {
     const email = path === passwordSignIn ? accountNamed(body["email"]) : null
     return {
       client: hashOf("client", client.group),
@@ -144,7 +144,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
   }
 
   /** A session that came of another one, or of a challenge: its account has changed by this request alone. */
-  const renewalStands = async ({ route }: Asked, seen: Seen | null, answer: Answered): Promise<boolean> => {
+  const renewalStands = async ({ route }: AuthCall, seen: Seen | null, answer: Answered): Promise<boolean> => {
     const token = begun(answer)
     if (route.renews !== true || token === null) return true
     const user = await ownerOf(token)
@@ -153,7 +153,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
   }
 
   /** A code is good for a minute and a half, but only once (RFC 6238, 5.2). */
-  const codeStands = async ({ body }: Asked, answer: Answered): Promise<boolean> => {
+  const codeStands = async ({ body }: AuthCall, answer: Answered): Promise<boolean> => {
     const user = userIn(answer.body) ?? ""
     const fresh = await limits.once(`totp:${user}:${String(body["code"])}`)
     if (fresh || !endsChallenge(answer)) return true
@@ -163,14 +163,14 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
   }
 
   /** A passkey that was removed meanwhile opens nothing. A later removal ends the session itself where it must. */
-  const passkeyStands = async ({ body }: Asked, answer: Answered): Promise<boolean> => {
+  const passkeyStands = async ({ body }: AuthCall, answer: Answered): Promise<boolean> => {
     const user = userIn(answer.body) ?? ""
     return await isThere(`${table("passkey")} where "credentialID" = $1 and "userId" = $2`, [credentialIn(body), user])
       || overtaken(answer, user)
   }
 
   /** Whoever removed all passkeys meanwhile has ended the session, too. */
-  const newPasskeyStands = async ({ body, cookies, path }: Asked, answer: Answered): Promise<boolean> => {
+  const newPasskeyStands = async ({ body, cookies, path }: AuthCall, answer: Answered): Promise<boolean> => {
     if (await isThere(`${sessions} where "token" = $1`, [signedIn(cookies, sessionCookie)])) return true
     await store.query(`delete from ${table("passkey")} where "id" = $1`, [passkeyIn(path, body, answer)])
     return overtaken(answer, null)
@@ -202,7 +202,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
   }
 
   /** Logs the end of a request that may begin a session; gives who signed in. */
-  const noteSignIn = async (asked: Asked, answer: Answered): Promise<string | null> => {
+  const noteSignIn = async (asked: AuthCall, answer: Answered): Promise<string | null> => {
     const token = begun(answer)
     if (token === null) {
       const waits = answer.body["twoFactorRedirect"] === true
@@ -216,8 +216,8 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     return event === "sign-in-ok" ? user : null
   }
 
-  /** Logs what a request meant for an account: the one that `userId` names, or the session's own. */
-  const noteChange = async ({ body, cookies, path, route: { event } }: Asked, answer: Answered): Promise<void> => {
+  /** Logs the effect of a request on an account: the account that `userId` names, else the session's own. */
+  const noteChange = async ({ body, cookies, path, route: { event } }: AuthCall, answer: Answered): Promise<void> => {
     if (event === undefined) return
     const byAdmin = path.startsWith("/admin/")
     const actor = await knownOwner(begun(answer) ?? signedIn(cookies, sessionCookie))

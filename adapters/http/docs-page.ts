@@ -4,12 +4,12 @@
  */
 
 /** How people get a token: with their password at the sign-in routes, or from elsewhere, to be pasted. */
-export type SignIn = "password" | "token"
+export type DocsSignIn = "password" | "token"
 
 export interface PageParts {
   /** Path of the system endpoints, for example `/api`; plain characters only. */
   readonly parent: string
-  readonly signIn: SignIn
+  readonly signIn: DocsSignIn
   /** Value of the nonce in this answer's Content-Security-Policy. */
   readonly nonce: string
 }
@@ -199,7 +199,7 @@ const script = `
 })()
 `
 
-const fields: { readonly [kind in SignIn]: string } = {
+const fields: { readonly [kind in DocsSignIn]: string } = {
   password: `<label>Email <input name="email" type="email" autocomplete="username" required autofocus></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required></label>`,
   token: `<label>Bearer token <input name="token" type="password" autocomplete="off" required autofocus></label>`

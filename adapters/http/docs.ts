@@ -18,7 +18,7 @@ import { codingFor, takesHtml } from "./accept.ts"
 import type { Coding } from "./accept.ts"
 import { encode } from "./coding.ts"
 import { docsPage, docsPolicy } from "./docs-page.ts"
-import type { SignIn } from "./docs-page.ts"
+import type { DocsSignIn } from "./docs-page.ts"
 import type { ExtraRoute, Visit } from "./handle.ts"
 import { methodNotAllowed } from "./problem.ts"
 import type { EdgeAnswer } from "./request.ts"
@@ -27,7 +27,7 @@ export interface DocsOptions {
   /** Path of the resources, for example `/api/v1`; the docs are at its parent's `docs`. */
   readonly basePath: string
   /** `password` where the sign-in routes are served beside the docs; else people paste a token. */
-  readonly signIn: SignIn
+  readonly signIn: DocsSignIn
 }
 
 /** What is served of Swagger UI, with its media type. */
@@ -44,12 +44,12 @@ interface Stored {
 
 /** Remembers the result of a step by name. Failures are not kept, so the next call tries again. */
 const remembered = <A>(make: (name: string) => Promise<A>): (name: string) => Promise<A> => {
-  const known = new Map<string, Promise<A>>()
+  const results = new Map<string, Promise<A>>()
   return (name) => {
-    let made = known.get(name)
+    let made = results.get(name)
     if (made === undefined) {
-      known.set(name, made = make(name))
-      made.catch(() => known.delete(name))
+      results.set(name, made = make(name))
+      made.catch(() => results.delete(name))
     }
     return made
   }

@@ -118,7 +118,7 @@ export interface EdgeOptions {
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
   readonly extraRoutes?: readonly ExtraRoute[]
-  /** Told when the service is about to stop: answers that last are to end. */
+  /** Called when the service is about to stop, so that long answers end. */
   readonly onDrain?: () => void
 }
 
@@ -165,7 +165,7 @@ const noBody = new Uint8Array(0)
 /** Longest request target in characters: room for a filter of 10,000 characters percent-encoded. */
 const maxTarget = 128 * 1024
 
-/** What a method runs: HEAD has its own action or that of GET. */
+/** The action of a method. HEAD has its own action or runs the action of GET. */
 const actionOf = (
   { headers, method: sent }: EdgeRequest,
   method: string,
@@ -431,8 +431,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     next: (progress: Progress, caller: Caller) => RouteAnswer,
     refused: (visit: Visit, refusal: Problem) => RouteAnswer = refuse
   ): RouteAnswer => {
-    const known = phase(progress.fiber, "authenticate", tokens.authenticate(progress.request))
-    return Effect.matchEffect(known, {
+    const caller = phase(progress.fiber, "authenticate", tokens.authenticate(progress.request))
+    return Effect.matchEffect(caller, {
       onFailure: (error) => refused(progress, tokensProblem(error)),
       onSuccess: (caller) => {
         progress.caller = caller

@@ -18,7 +18,7 @@ type Answer = Effect.Effect<Reply, Problem>
 /** What a path has by method. */
 type Methods = { readonly [method: string]: (caller: Caller, query: Pairs) => Answer }
 
-/** What stands at the rest of a path behind `/api/jobs`; null: nothing. */
+/** The methods of a path, by its rest behind `/api/jobs`. Null: there is no such route. */
 const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === "") return { GET: app.list }
   if (rest === ":pause") return { POST: app.pause }

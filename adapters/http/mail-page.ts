@@ -58,7 +58,7 @@ const frame = (title: string, body: string): EdgeAnswer =>
   )
 
 const overview = ({ mails, sent = false, templates }: MailPageOptions): EdgeAnswer => {
-  const kept = mails().map(({ at, number, subject, to }) =>
+  const rows = mails().map(({ at, number, subject, to }) =>
     `<tr><td>${at.toISOString().slice(11, 19)}<td>${escapeHtml(to.join(", "))}<td><a href="${prefix}/${number}">${
       escapeHtml(subject)
     }</a>`
@@ -76,9 +76,9 @@ const overview = ({ mails, sent = false, templates }: MailPageOptions): EdgeAnsw
       sent
         ? "<p>Mails are sent: <code>SERVICE_SMTP_URL</code> names a mail server. None is kept here.</p>"
         : `<p>Mails that were not sent: this is <code>service dev</code>. They are kept until it ends.</p>${
-          kept.length === 0
+          rows.length === 0
             ? "<p>There are none yet.</p>"
-            : `<table><tr><th>UTC<th>To<th>Subject${kept.join("")}</table>`
+            : `<table><tr><th>UTC<th>To<th>Subject${rows.join("")}</table>`
         }`
     }${previews.length === 0 ? "" : `<h2>Templates</h2><ul>${previews.join("")}</ul>`}`
   )
@@ -87,8 +87,8 @@ const overview = ({ mails, sent = false, templates }: MailPageOptions): EdgeAnsw
 /** A mail's text, with addresses that can be followed: in HTML's frame no link leads anywhere. */
 const linked = (text: string): string =>
   text.split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)])/).map((part, index) => {
-    const shown = escapeHtml(part)
-    return index % 2 === 0 ? shown : `<a href="${shown}" rel="noreferrer">${shown}</a>`
+    const text = escapeHtml(part)
+    return index % 2 === 0 ? text : `<a href="${text}" rel="noreferrer">${text}</a>`
   }).join("")
 
 const single = (
@@ -149,7 +149,7 @@ export const mailRoute = (options: MailPageOptions): ExtraRoute => ({
     if (visit.method !== "GET") return Effect.fail(methodNotAllowed("GET, HEAD"))
     return Effect.flatMap(
       Effect.promise(() => answer(options, visit.path.slice(prefix.length))),
-      (found) => found === null ? Effect.fail(notFound()) : Effect.succeed(found)
+      (page) => page === null ? Effect.fail(notFound()) : Effect.succeed(page)
     )
   }
 })

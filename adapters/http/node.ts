@@ -393,7 +393,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     const fiber = runFork(
       earlier.length === 0 ? work : Effect.flatMap(Fiber.awaitAll(earlier.map((each) => each.fiber)), turn)
     )
-    const settle = (exit: Exit.Exit<EdgeReply>): void => {
+    const answer = (exit: Exit.Exit<EdgeReply>): void => {
       if (req.socket.destroyed) {
         if (Exit.isSuccess(exit)) letGo(exit.value)
         return
@@ -408,11 +408,11 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       if (owed.length === 0 && edge.isDraining()) req.socket.destroySoon()
     })
     const done = fiber.pollUnsafe()
-    if (done !== undefined) return settle(done)
+    if (done !== undefined) return answer(done)
     running++
     fiber.addObserver((exit) => {
       if (--running === 0) allStopped()
-      settle(exit)
+      answer(exit)
     })
   }
 
@@ -463,7 +463,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
 
   const close = async (): Promise<void> => {
     edge.drain()
-    // In these turns of the event loop what has arrived is read: a connection with an unread request is none that is idle.
+    // The event loop reads arrived bytes during these turns. A connection with an unread request must not count as idle.
     for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve))
     // To Node a connection is idle whose answer was handed over, sent or not.
     server.closeIdleConnections = () => {}

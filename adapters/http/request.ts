@@ -40,7 +40,7 @@ export interface StreamedBody {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** What a route may answer: a `Reply`, and cookies, the one header that repeats. */
+/** The answer of a route: a `Reply`, and cookies, because only their header repeats. */
 export interface EdgeAnswer extends Reply {
   readonly cookies?: readonly string[]
   /** Instead of `body`, which is null then. */

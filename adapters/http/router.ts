@@ -17,17 +17,17 @@ import { decodePercent } from "./request.ts"
 export type Action =
   | {
     readonly body: boolean
-    readonly run: (app: App, call: Call, place: Place, body: Uint8Array) => Effect.Effect<Reply, Problem>
+    readonly run: (app: App, call: Call, place: PathNames, body: Uint8Array) => Effect.Effect<Reply, Problem>
   }
   | {
     readonly body: "file"
-    readonly run: (app: App, call: Call, place: Place, body: Incoming) => Effect.Effect<Reply, Problem>
+    readonly run: (app: App, call: Call, place: PathNames, body: Incoming) => Effect.Effect<Reply, Problem>
   }
 
 type Run = Extract<Action, { readonly body: boolean }>["run"]
 
 /** The names in the path: empty text where the route has none. */
-export interface Place {
+export interface PathNames {
   readonly resource: string
   /** The raw key segment. */
   readonly key: string
@@ -42,7 +42,7 @@ export interface Methods {
 }
 
 /** `methods` null: there is no such route. `resource` still names the one whose visibility decides; empty when none does. */
-export interface Route extends Place {
+export interface Route extends PathNames {
   readonly methods: Methods | null
 }
 
@@ -214,8 +214,8 @@ const tasksPrefix = "/tasks/"
 const taskRoute = (segment: string): Route => {
   const colon = segment.indexOf(":")
   const key = colon === -1 ? segment : segment.slice(0, colon)
-  const found = colon === -1 ? taskMethods : taskVerbMethods.get(segment.slice(colon + 1)) ?? null
-  return key === "" || segment.includes("/") ? nothing("") : { methods: found, resource: "", key }
+  const methods = colon === -1 ? taskMethods : taskVerbMethods.get(segment.slice(colon + 1)) ?? null
+  return key === "" || segment.includes("/") ? nothing("") : { methods, resource: "", key }
 }
 
 const functionMethods = methods({ POST: takesBody((app, call, at, body) => app.call(call, at.key, body)) })
@@ -239,8 +239,8 @@ export const routeOf = (mount: Mount, path: string): Route =>
     ? systemRoute(path.slice(mount.parent.length))
     : nothing("")
 
-const reading = (name: string, found: ReadonlyMap<string, Methods>): readonly string[] =>
-  [...found].flatMap(([verb, { actions }]) => actions.has("GET") ? [`${name}:${verb}`] : [])
+const reading = (name: string, verbs: ReadonlyMap<string, Methods>): readonly string[] =>
+  [...verbs].flatMap(([verb, { actions }]) => actions.has("GET") ? [`${name}:${verb}`] : [])
 
 /** Every path here that answers a GET, with `{resource}`, `{key}` and `{id}` where names stand. What is new in the tables above is in it. */
 export const readablePaths = ({ basePath, parent }: Mount): readonly string[] => [

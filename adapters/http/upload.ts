@@ -1,6 +1,6 @@
 /**
- * The body of an upload as one file: raw, or the one file of a form (RFC 7578). It streams, keeps to the pace that senders must have, and never holds
- * more than what is on its way. What may be uploaded is decided elsewhere.
+ * The body of an upload as one file: raw, or the only file of a form (RFC 7578). It streams, keeps to the pace that senders must have, and holds only
+ * bytes that are on their way. Other modules decide whether a file may be uploaded.
  */
 
 import { Busboy } from "@fastify/busboy"

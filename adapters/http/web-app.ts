@@ -218,15 +218,15 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
       ? { embed: options.embeds.get(visit.path.slice(visit.path.lastIndexOf("/") + 1)) ?? [] }
       : null
     const held = visit.request.headers.get("if-none-match")
-    const kept = held === null ? null : new RegExp(`"${hash}\\.([A-Za-z0-9_-]{22})"`).exec(held)?.[1] ?? null
-    const nonce = kept ?? randomBytes(16).toString("base64url")
+    const earlier = held === null ? null : new RegExp(`"${hash}\\.([A-Za-z0-9_-]{22})"`).exec(held)?.[1] ?? null
+    const nonce = earlier ?? randomBytes(16).toString("base64url")
     const headers = {
       "content-security-policy": policyOf(options, nonce, form),
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
       "etag": `"${hash}.${nonce}"`
     }
-    if (kept !== null && status === 200) return { status: 304, headers, body: null }
+    if (earlier !== null && status === 200) return { status: 304, headers, body: null }
     return {
       status,
       headers: { ...headers, "content-type": "text/html; charset=utf-8" },

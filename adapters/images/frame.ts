@@ -14,7 +14,7 @@ export interface Request {
 }
 
 /** What it answers. The bytes of the copies follow. */
-export type Answer =
+export type ImageAnswer =
   | { readonly of: "ready" }
   /** The image cannot be read, or would take too much. */
   | { readonly of: "none" }
@@ -27,10 +27,10 @@ export type Answer =
     readonly placeholder: string | null
     readonly copies: ReadonlyArray<{ readonly width: number; readonly height: number; readonly size: number }>
     /** Bytes that the process still takes. */
-    readonly kept: number
+    readonly bytesHeld: number
   }
 
-export const frame = (value: Request | Answer): Buffer => {
+export const frame = (value: Request | ImageAnswer): Buffer => {
   const text = Buffer.from(JSON.stringify(value))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -38,13 +38,13 @@ export const frame = (value: Request | Answer): Buffer => {
 }
 
 /** Reads a stream by numbers of bytes. Null: it has ended before. */
-export interface Reader {
+export interface StreamReader {
   readonly bytes: (size: number) => Promise<Buffer | null>
   /** A message of the process at the other end, which is one of ours. */
   readonly json: <Message>() => Promise<Message | null>
 }
 
-export const makeReader = (stream: AsyncIterable<Buffer>): Reader => {
+export const makeReader = (stream: AsyncIterable<Buffer>): StreamReader => {
   const source = stream[Symbol.asyncIterator]()
   let rest: Buffer = Buffer.alloc(0)
   const bytes = async (size: number): Promise<Buffer | null> => {

@@ -11,7 +11,7 @@ import { ImagesError } from "../../core/ports/images.ts"
 import type { RenderedImage } from "../../core/ports/images.ts"
 import type { Bytes } from "../../core/ports/storage.ts"
 import { frame, makeReader } from "./frame.ts"
-import type { Answer, Request } from "./frame.ts"
+import type { ImageAnswer, Request } from "./frame.ts"
 
 /** Beside this file with the same extension: in the source tree, and in the package. */
 const program = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
@@ -36,7 +36,7 @@ interface ImageProcess {
 }
 
 interface Answered {
-  readonly answer: Answer
+  readonly answer: ImageAnswer
   readonly copies: readonly Buffer[]
 }
 
@@ -65,7 +65,7 @@ const start = (): ImageProcess => {
       end()
     })
   })
-  // Its end says what there is to know.
+  // A broken stream means that the process ended, and `close` handles that.
   for (const stream of [stdin, stdout, stderr]) stream.on("error", () => {})
   stderr.on("data", (chunk: Buffer) => words = (words + chunk.toString()).slice(-mostWords))
   const reader = makeReader(stdout)
@@ -97,7 +97,7 @@ const start = (): ImageProcess => {
       }
       ready = true
     }
-    const answer = await reader.json<Answer>()
+    const answer = await reader.json<ImageAnswer>()
     if (answer === null) return "died"
     const copies: Buffer[] = []
     for (const { size } of answer.of === "made" ? answer.copies : []) {
@@ -178,7 +178,7 @@ export const makeImage = async (
   if (answered === "late") return null
   if (answered === "died") return "more"
   const { answer, copies } = answered
-  if (answer.of === "made" && answer.kept > mostKept) worker.end()
+  if (answer.of === "made" && answer.bytesHeld > mostKept) worker.end()
   else giveBack(worker)
   if (answer.of !== "made") return answer.of === "more" ? "more" : null
   return {

@@ -5,7 +5,7 @@
 
 import { writeFileSync } from "node:fs"
 import { frame, makeReader } from "./frame.ts"
-import type { Answer, Request } from "./frame.ts"
+import type { ImageAnswer, Request } from "./frame.ts"
 import { render } from "./render.ts"
 
 /** How often memory is looked at. Libraries take about a megabyte a millisecond, as they have to fill it. */
@@ -31,7 +31,7 @@ const watched = async <A>(memory: number, work: () => Promise<A>): Promise<A> =>
 }
 
 const answerTo = async (input: Buffer, { last, maxPixels, memory, plan }: Request): Promise<readonly Uint8Array[]> => {
-  const answer = (value: Answer, copies: readonly Uint8Array[] = []) => [frame(value), ...copies]
+  const answer = (value: ImageAnswer, copies: readonly Uint8Array[] = []) => [frame(value), ...copies]
   try {
     const made = await watched(memory, () =>
       render(input, plan, {
@@ -49,7 +49,7 @@ const answerTo = async (input: Buffer, { last, maxPixels, memory, plan }: Reques
       height,
       placeholder,
       copies: copies.map(({ bytes, ...size }) => ({ ...size, size: bytes.length })),
-      kept: process.memoryUsage.rss()
+      bytesHeld: process.memoryUsage.rss()
     }, copies.map(({ bytes }) => bytes))
   } catch {
     // An image that is broken or has too many pixels.

@@ -55,13 +55,13 @@ const keptLines = 320
 const encoding: { readonly [format in ImageFormat]: number } = { webp: 20, avif: 60, jpeg: 8, png: 5 }
 
 /** Bytes that an image takes with its copies. It is an estimate: images can be made to take more. */
-const neededBytes = (found: Metadata, plan: RenderPlan): number => {
-  const { autoOrient: { width }, channels, depth } = found
+const neededBytes = (metadata: Metadata, plan: RenderPlan): number => {
+  const { autoOrient: { width }, channels, depth } = metadata
   const copies = plan.copies.map((copy) => {
-    const cut = cutOf(copy, found.autoOrient)
+    const cut = cutOf(copy, metadata.autoOrient)
     return cut.width * cut.height * encoding[copy.format]
   })
-  return heldBytes(found) + width * channels * sampleBytes(depth) * keptLines + Math.max(0, ...copies)
+  return heldBytes(metadata) + width * channels * sampleBytes(depth) * keptLines + Math.max(0, ...copies)
 }
 
 type Decoded = { readonly data: Buffer; readonly info: OutputInfo }
@@ -117,10 +117,10 @@ export const render = async (
 ): Promise<RenderedImage | "more" | null> => {
   const options: SharpOptions = { limitInputPixels: maxPixels, failOn: "error" }
   const open = (): Sharp => sharp(input, options)
-  const found = await open().metadata()
-  if (!last && neededBytes(found, plan) > memory) return "more"
-  if (heldBytes(found) > memory) return null
-  const { autoOrient: source } = found
+  const metadata = await open().metadata()
+  if (!last && neededBytes(metadata, plan) > memory) return "more"
+  if (heldBytes(metadata) > memory) return null
+  const { autoOrient: source } = metadata
   const cuts = plan.copies.map((copy) => cutOf(copy, source))
   if (cuts.length === 0 && !plan.placeholder) return { ...source, placeholder: null, copies: [] }
 

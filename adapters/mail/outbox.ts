@@ -20,14 +20,14 @@ export interface Outbox extends MailService {
 const most = 100
 
 export const makeOutbox = (now: () => Date = () => new Date()): Outbox => {
-  let kept: readonly KeptMail[] = []
+  let all: readonly KeptMail[] = []
   let number = 0
   return {
-    mails: () => kept,
+    mails: () => all,
     send: async (message) => {
       const checked = checkMessage(message)
       if (Result.isFailure(checked)) throw new MailError("invalid", checked.failure)
-      kept = [{ ...checked.success, number: ++number, at: now() }, ...kept].slice(0, most)
+      all = [{ ...checked.success, number: ++number, at: now() }, ...all].slice(0, most)
     }
   }
 }

@@ -34,17 +34,17 @@ const failed = (reason: OutboundError["reason"], message: string): OutboundError
 const addressesOf = async (url: URL, anyAddress: boolean, resolve: Resolve): Promise<readonly LookupAddress[]> => {
   const host = hostOf(url)
   const family = isIP(host)
-  let found: readonly LookupAddress[]
+  let addresses: readonly LookupAddress[]
   try {
-    found = family === 0 ? await resolve(host) : [{ address: host, family }]
+    addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
   } catch {
     throw failed("unknown-host", "The host is not known.")
   }
-  if (found.length === 0) throw failed("unknown-host", "The host is not known.")
-  if (!anyAddress && !found.every(({ address }) => isPublic(address))) {
+  if (addresses.length === 0) throw failed("unknown-host", "The host is not known.")
+  if (!anyAddress && !addresses.every(({ address }) => isPublic(address))) {
     throw failed("address", "The host has an address that is private, loopback, link-local or reserved.")
   }
-  return found
+  return addresses
 }
 
 const certificateCodes = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|EPROTO)/
@@ -90,9 +90,9 @@ const send = (
     agent: agents === null ? false : secure ? agents.https : agents.http,
     headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
     // The name serves for the certificate and the Host header. The connection goes to the checked address.
-    lookup: (_, options, found) => {
-      if (options.all === true) found(null, [...addresses])
-      else found(null, addresses[0]!.address, addresses[0]!.family)
+    lookup: (_, options, answer) => {
+      if (options.all === true) answer(null, [...addresses])
+      else answer(null, addresses[0]!.address, addresses[0]!.family)
     },
     ...(secure && isIP(host) === 0 ? { servername: host } : {})
   })
@@ -107,14 +107,14 @@ const send = (
   })
   sent.on("response", (response) => {
     const { headers, statusCode = 0 } = response
-    const kept: Buffer[] = []
+    const chunks: Buffer[] = []
     let size = 0
     const finish = (): void => {
-      const text = Buffer.concat(kept).subarray(0, mostKept).toString("utf8")
+      const text = Buffer.concat(chunks).subarray(0, mostKept).toString("utf8")
       done({ status: statusCode, retryAfter: headers["retry-after"] ?? null, text })
     }
     response.on("data", (chunk: Buffer) => {
-      if (size < mostKept) kept.push(chunk)
+      if (size < mostKept) chunks.push(chunk)
       size += chunk.length
       if (size > mostRead) {
         finish()

@@ -192,12 +192,12 @@ end $capture$`
  */
 export const captureQuestion = (table: CapturedTable, own: string = defaultSchemas.service): string => {
   const { schema, table: name } = table.model
-  const found = schema === null
+  const id = schema === null
     ? `to_regclass(${quoted(identifier(name))})`
     : `(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${quoted(schema)}::name and c.relname = ${quoted(name)}::name)`
   const digest = createHash("md5").update(bodyOf(table, ownSchema(own))).digest("hex")
-  return `with source as (select ${found} as id)
+  return `with source as (select ${id} as id)
 select (select id from source) is null or exists (
   select from pg_trigger g join pg_proc p on p.oid = g.tgfoid join pg_namespace n on n.oid = p.pronamespace
   where g.tgrelid = (select id from source) and g.tgname = ${

@@ -13,10 +13,8 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import { capturedTables } from "./capture.ts"
 import type { Postgres, Session } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { arrayLiteral, canonicalOf, identifier, ownSchema, timestampFromText } from "./sql.ts"
+import { arrayLiteral, canonicalOf, identifier, ownSchema, type Rows, timestampFromText } from "./sql.ts"
 import { type Fate, makeHandle } from "./transaction.ts"
-
-type Rows = ReadonlyArray<ReadonlyArray<string | null>>
 
 /** Bytes of rows, as stored, that are taken at once. The first change is taken whatever its size. */
 const mostBytes = 8 * 2 ** 20
@@ -230,7 +228,7 @@ export const makeChanges = (
       read(keptSinceSql),
       ([row]) => row?.[0] == null ? null : timestampFromText(row[0])
     ),
-    kept: ({ after, since, until }, limit) =>
+    between: ({ after, since, until }, limit) =>
       keeping === null ? Effect.succeed([]) : Effect.map(
         read(keptSql, [since, until, after?.at ?? null, after?.sequence ?? null, String(limit)]),
         (rows) => rows.map(changeOf)

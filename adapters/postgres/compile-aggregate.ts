@@ -57,12 +57,12 @@ export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): 
   const { model, where } = plan
   let trees = statements.get(model)
   if (trees === undefined) statements.set(model, trees = new WeakMap())
-  let known = trees.get(where)
-  if (known === undefined) trees.set(where, known = new BoundedMap(mostAggregates))
+  let variants = trees.get(where)
+  if (variants === undefined) trees.set(where, variants = new BoundedMap(mostAggregates))
   const key = `${plan.of} ${questionOf(plan)} ${givenArguments(plan.bindings)} ${trigramSchema}`
-  let statement = known.get(key)
+  let statement = variants.get(key)
   if (statement === undefined) {
-    known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema, plan.bindings.args)))
+    variants.set(key, statement = writeAggregate(plan, new Writer(trigramSchema, plan.bindings.args)))
   }
   return statement
 }
@@ -128,11 +128,11 @@ const joinsOf = (paths: ReadonlyArray<readonly Way[]>, writer: Writer): Joins =>
   const aliases = new Map<string, Map<Way, string>>()
   let sql = ""
   const joined = (from: string, way: Way): string => {
-    let known = aliases.get(from)
-    if (known === undefined) aliases.set(from, known = new Map())
-    let alias = known.get(way)
+    let ways = aliases.get(from)
+    if (ways === undefined) aliases.set(from, ways = new Map())
+    let alias = ways.get(way)
     if (alias === undefined) {
-      known.set(way, alias = writer.alias())
+      ways.set(way, alias = writer.alias())
       sql += joinSql("left join", way, from, alias, writer)
     }
     return alias

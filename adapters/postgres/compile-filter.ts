@@ -144,8 +144,8 @@ const relatedSql = ({ item, way }: RelatedTree, alias: string, writer: Writer): 
  * A condition that occurs several times in one statement, written with the same parameters each time. There is room for 32,767 parameters.
  */
 export const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string => {
-  const known = writer.written.get(tree)
-  if (known?.alias === alias) return known.sql
+  const earlier = writer.written.get(tree)
+  if (earlier?.alias === alias) return earlier.sql
   const sql = conditionSql(tree, alias, writer)
   writer.written.set(tree, { alias, sql })
   return sql

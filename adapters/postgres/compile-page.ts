@@ -153,9 +153,9 @@ const compile = (
 
   if (variant.counted !== null) {
     // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
-    const found = `select ${read} from ${table()} t${condition([])} limit ${variant.counted}`
+    const rows = `select ${read} from ${table()} t${condition([])} limit ${variant.counted}`
     return writer.finish(
-      `with ${passing} as materialized (${found}) select ${list}, (select count(*) from ${passing})::text` +
+      `with ${passing} as materialized (${rows}) select ${list}, (select count(*) from ${passing})::text` +
         ` from ${passing} t${sorted} limit ${limit}`
     )
   }
@@ -260,14 +260,14 @@ export const pageStatement = (
   } ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
   for (const { filled, held } of pledges) key += held ? filled ? "h" : "H" : filled ? "f" : "F"
-  let known = pages.get(plan.shape)
-  if (known === undefined) {
-    known = new BoundedMap(mostVariants)
-    pages.set(plan.shape, known)
+  let variants = pages.get(plan.shape)
+  if (variants === undefined) {
+    variants = new BoundedMap(mostVariants)
+    pages.set(plan.shape, variants)
   }
-  let statement = known.get(key)
+  let statement = variants.get(key)
   if (statement === undefined) {
-    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema, plan.bindings.args), pledges))
+    variants.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema, plan.bindings.args), pledges))
   }
   return statement
 }

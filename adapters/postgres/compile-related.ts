@@ -78,7 +78,7 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const tree = "\"rows of the tree\""
   const first =
     `select ${place} as p, ${keys}, ${from} as f, 1 as d from ${values} join ${table} t on ${pairs}${visible}`
-  // What nobody sees is on no level, so nothing below it is either. The collation is that of the places, whatever that of the column is.
+  // A hidden row is on no level, so nothing below it is either. Values are compared in the collation of the places, whatever collation the column has.
   const next =
     `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from ${tree} r join ${table} t on ${near} = r.f${visible}` +
     ` where r.d < ${how.depth}`
@@ -100,9 +100,9 @@ export const relatedStatement = (plan: RelatedPlan, trigramSchema: string): Stat
   const { how, shape, to } = plan
   const tree = how.of === "tree" ? `${how.from.index} ${how.depth}` : ""
   const key = `${how.of} ${tree} ${to.index} ${padded(plan).length > 0} ${trigramSchema}`
-  let known = statements.get(shape)
-  if (known === undefined) statements.set(shape, known = new BoundedMap(mostVariants))
-  let statement = known.get(key)
-  if (statement === undefined) known.set(key, statement = writeRelated(plan, new Writer(trigramSchema)))
+  let variants = statements.get(shape)
+  if (variants === undefined) statements.set(shape, variants = new BoundedMap(mostVariants))
+  let statement = variants.get(key)
+  if (statement === undefined) variants.set(key, statement = writeRelated(plan, new Writer(trigramSchema)))
   return statement
 }

@@ -197,16 +197,16 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
   // Only columns of the model are named, because the role may not be allowed to read others.
   const ranked = order.flatMap(({ field }) => field.rank === undefined ? [] : [`t.${identifier(field.column)}`])
   const read = [...new Set([...shape.model.columns.map((field) => columnOf("t", field)), ...ranked])].join(", ")
-  const found = `select ${read}, ${value} as ${pathName}${from}`
+  const rows = `select ${read}, ${value} as ${pathName}${from}`
   if (counted !== null) {
     return writer.finish(
-      `with ${passing} as materialized (${found} limit ${counted})` +
+      `with ${passing} as materialized (${rows} limit ${counted})` +
         ` select ${list}, (select count(*) from ${passing})::text from ${passing} t${sorted} limit ${shape.limit}`
     )
   }
   const skipped = skips ? ` offset ${writer.add({ of: "offset" })}::bigint` : ""
   // What has an offset is planned by itself: a walk in the page's order cannot take its place.
-  return writer.finish(`select ${list} from (${found} offset 0) t${sorted} limit ${shape.limit}${skipped}`)
+  return writer.finish(`select ${list} from (${rows} offset 0) t${sorted} limit ${shape.limit}${skipped}`)
 }
 
 /** What the rows of walks are made of, and how many of them are needed, as SQL. */

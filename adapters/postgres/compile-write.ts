@@ -24,20 +24,20 @@ const idOf = (part: object): number => {
   return id
 }
 
-const known = new WeakMap<Model, BoundedMap<string, Statement>>()
+const byModel = new WeakMap<Model, BoundedMap<string, Statement>>()
 
 /** Rules may answer with new filters each time, so only so many statements of a model are kept. */
 const mostKept = 500
 
 /** The statement of that name, compiled when it is not known. Its text stays the same object, so it is found again without being read. */
-const kept = (
+const statementOf = (
   model: Model,
   name: string,
   trigramSchema: string,
   compile: (writer: Writer) => string
 ): Statement => {
-  let statements = known.get(model)
-  if (statements === undefined) known.set(model, statements = new BoundedMap(mostKept))
+  let statements = byModel.get(model)
+  if (statements === undefined) byModel.set(model, statements = new BoundedMap(mostKept))
   const key = `${name} ${trigramSchema}`
   let statement = statements.get(key)
   if (statement === undefined) {
@@ -60,17 +60,17 @@ const list = (columns: readonly Field[]): string =>
   columns.length === 0 ? "1" : columns.map((field) => textColumn("t", field)).join(", ")
 
 /** The cells of a row: columns, then what the checks say about it. */
-export interface Answer {
+export interface AnswerColumns {
   readonly columns: readonly Field[]
   readonly checks: readonly FilterTree[]
 }
 
 /** The answer of a write; `must` fails the statement when the row as written does not pass. */
-export interface WriteAnswer extends Answer {
+export interface WriteAnswer extends AnswerColumns {
   readonly must: FilterTree | null
 }
 
-const nameOf = ({ checks, columns }: Answer): string => {
+const nameOf = ({ checks, columns }: AnswerColumns): string => {
   let name = String(idOf(columns))
   for (const check of checks) name += ` ${idOf(check)}`
   return name
@@ -79,7 +79,7 @@ const nameOf = ({ checks, columns }: Answer): string => {
 const nameOfWrite = (answer: WriteAnswer): string =>
   answer.must === null ? nameOf(answer) : `${nameOf(answer)} !${idOf(answer.must)}`
 
-const answerSql = ({ checks, columns }: Answer, writer: Writer): string => {
+const answerSql = ({ checks, columns }: AnswerColumns, writer: Writer): string => {
   let text = columns.length === 0 && checks.length > 0 ? "" : list(columns)
   for (const check of checks) text += `${text === "" ? "" : ", "}${truthSql(check, "t", writer)}::text`
   return text
@@ -110,13 +110,18 @@ const checkedAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): st
 }
 
 const foundSql = (model: Model, where: FilterTree, writer: Writer): string => {
-  const found = `from ${tableOf(model)} t where ${keySql(model, writer)}`
-  return where.op === "true" ? found : `${found} and ${conditionSql(where, "t", writer)}`
+  const byKey = `from ${tableOf(model)} t where ${keySql(model, writer)}`
+  return where.op === "true" ? byKey : `${byKey} and ${conditionSql(where, "t", writer)}`
 }
 
 /** Given: the key. */
-export const lockStatement = (model: Model, where: FilterTree, answer: Answer, trigramSchema: string): Statement =>
-  kept(
+export const lockStatement = (
+  model: Model,
+  where: FilterTree,
+  answer: AnswerColumns,
+  trigramSchema: string
+): Statement =>
+  statementOf(
     model,
     `lock ${idOf(where)} ${nameOf(answer)}`,
     trigramSchema,
@@ -138,8 +143,13 @@ export const lockAllStatement = (model: Model, where: FilterTree, trigramSchema:
  * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of the row. Each version has its own
  * stamp where the table is one of the server's own. Given: the key.
  */
-export const stampedStatement = (model: Model, where: FilterTree, answer: Answer, trigramSchema: string): Statement =>
-  kept(
+export const stampedStatement = (
+  model: Model,
+  where: FilterTree,
+  answer: AnswerColumns,
+  trigramSchema: string
+): Statement =>
+  statementOf(
     model,
     `stamp ${idOf(where)} ${nameOf(answer)}`,
     trigramSchema,
@@ -148,7 +158,7 @@ export const stampedStatement = (model: Model, where: FilterTree, answer: Answer
 
 /** Given: the key. */
 export const passesStatement = (model: Model, tree: FilterTree, trigramSchema: string): Statement =>
-  kept(model, `passes ${idOf(tree)}`, trigramSchema, (writer) => {
+  statementOf(model, `passes ${idOf(tree)}`, trigramSchema, (writer) => {
     const passes = truthSql(tree, "t", writer)
     return `select (${passes})::text ${foundSql(model, always, writer)}`
   })
@@ -194,7 +204,7 @@ export const insertStatement = (
 ): Statement => {
   if (rows === 1) {
     const name = `insert${indexes(fields)} ${nameOfWrite(answer)}`
-    return kept(model, name, trigramSchema, (writer) => insertSql(model, fields, 1, answer, writer))
+    return statementOf(model, name, trigramSchema, (writer) => insertSql(model, fields, 1, answer, writer))
   }
   const writer = new Writer(trigramSchema)
   // Statements of many rows come in many lengths, so keeping them prepared does not pay.
@@ -215,8 +225,8 @@ const nextVersion = (field: Field, step: VersionStep): string => {
 
 /** The row by key, and where there is a stamp, given as the cell at `index`, in that version. */
 const versionSql = (model: Model, index: number | null, writer: Writer): string => {
-  const found = keySql(model, writer)
-  return index === null ? found : `${found} and t.xmin = ${writer.given(index)}::xid`
+  const byKey = keySql(model, writer)
+  return index === null ? byKey : `${byKey} and t.xmin = ${writer.given(index)}::xid`
 }
 
 /**
@@ -234,7 +244,7 @@ export const updateStatement = (
 ): Statement => {
   const pace = step === null ? "" : step.of === "timestamp" ? `step ${step.microseconds}` : "step"
   const name = `update${indexes(fields)} ${pace} ${stamped} ${tells} ${nameOfWrite(answer)}`
-  return kept(model, name, trigramSchema, (writer) => {
+  return statementOf(model, name, trigramSchema, (writer) => {
     const { key } = model
     const where = versionSql(model, stamped ? key.length + fields.length : null, writer)
     const note = tells ? writer.given(key.length + fields.length + (stamped ? 1 : 0)) : null
@@ -286,7 +296,7 @@ export const updateAllStatement = (
   own: readonly Field[],
   rows: number,
   step: VersionStep | null,
-  { checks, columns }: Answer,
+  { checks, columns }: AnswerColumns,
   trigramSchema: string
 ): Statement => {
   const writer = new Writer(trigramSchema)
@@ -326,7 +336,7 @@ export const removeAllStatement = (
 
 /** Given: the key, and the stamp if there is one. */
 export const removeStatement = (model: Model, stamped: boolean, trigramSchema: string): Statement =>
-  kept(
+  statementOf(
     model,
     `remove ${stamped}`,
     trigramSchema,

@@ -17,6 +17,7 @@ import { RecordsError } from "../../core/ports/records.ts"
 import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
 import { type Line, watchSilence, type Wire } from "./silence.ts"
 import { addressOf, Meter } from "./socket.ts"
+import type { Rows } from "./sql.ts"
 
 /** Which database, and the limits of its connections. */
 export interface PostgresOptions {
@@ -83,8 +84,6 @@ export interface PoolUse {
   /** Requests that gave up waiting, since the start. */
   readonly timeouts: number
 }
-
-type Rows = ReadonlyArray<Array<string | null>>
 
 interface ReadHow {
   readonly prepare: boolean
@@ -238,10 +237,10 @@ interface Gate {
 /** A request that waits for its turn. */
 interface Waiting {
   readonly until: number
-  /** False once it was settled or has gone away. */
+  /** False once it has its answer or has gone away. */
   waits: boolean
   /** With its place, or null when there was none in time. */
-  readonly settle: (slot: Slot | null) => void
+  readonly give: (slot: Slot | null) => void
 }
 
 /**
@@ -280,7 +279,7 @@ const makeGate = (
     // The place is handed over directly, so nobody who comes later gets in before those who wait.
     const next = first(true)
     if (next === undefined) free.push(slot)
-    else next.settle(slot)
+    else next.give(slot)
   }
   const expire = (): void => {
     timer = undefined
@@ -291,17 +290,17 @@ const makeGate = (
         return
       }
       timeouts++
-      first(true)!.settle(null)
+      first(true)!.give(null)
     }
   }
   /** Puts somebody into the queue. */
-  const wait = (settled: Waiting["settle"]): Waiting => {
+  const wait = (given: Waiting["give"]): Waiting => {
     const until = performance.now() + waitMs
     const waiting: Waiting = {
       until,
       waits: true,
-      settle: (slot) => {
-        settled(slot)
+      give: (slot) => {
+        given(slot)
         onWait?.(performance.now() + waitMs - until)
       }
     }

@@ -79,8 +79,8 @@ export const violatedBy = ({ reason: { cause } }: SqlError): Violated | null => 
 /** The reason of a failure. Null when it is none that a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
-  const known = state === null ? null : byState[state] ?? byClass[state.slice(0, 2)] ?? outageOfCode(state)
-  if (known !== null) return known
+  const reason = state === null ? null : byState[state] ?? byClass[state.slice(0, 2)] ?? outageOfCode(state)
+  if (reason !== null) return reason
   if (state !== null && ofUsers.test(state)) return "Check"
   if (isPolicy(error)) return "Check"
   if (isTooLarge(error)) return "TooLarge"

@@ -352,8 +352,8 @@ export const makeFacts = (postgres: Postgres): Facts => {
           names.map((name) => name.table)
         ])
         const oids = resolved.map((row) => row[1] ?? "")
-        const found = yield* described([...new Set(oids.filter((oid) => oid !== ""))])
-        return oids.map((oid) => found.get(oid) ?? null)
+        const byOid = yield* described([...new Set(oids.filter((oid) => oid !== ""))])
+        return oids.map((oid) => byOid.get(oid) ?? null)
       }),
     identifies: ({ schema, table }, columns) => {
       const from = schema === null ? identifier(table) : `${identifier(schema)}.${identifier(table)}`

@@ -25,13 +25,13 @@ const ownColumns = ["history_id", "history_operation", "history_at", "history_by
 export const historyQuestion = (tracked: Model, versions: Model): string => {
   const { tenant } = versions
   // The search path decides about a name without a schema. Other names are looked up here, because that needs no right to the schema.
-  const found = ({ schema, table }: Model): string =>
+  const idSql = ({ schema, table }: Model): string =>
     schema === null
       ? `to_regclass(${quoted(identifier(table))})`
       : `(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${quoted(schema)}::name and c.relname = ${quoted(table)}::name)`
-  return `with source as (select ${found(tracked)} as id),
-kept as (select oid as id, relnamespace as schema from pg_class where oid = ${found(versions)}),
+  return `with source as (select ${idSql(tracked)} as id),
+kept as (select oid as id, relnamespace as schema from pg_class where oid = ${idSql(versions)}),
 had as (
   select attname, atttypid, atttypmod, attnotnull from pg_attribute
   where attrelid = (select id from kept) and attnum > 0 and not attisdropped

@@ -6,9 +6,8 @@
 import * as Effect from "effect/Effect"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
-import { lockSeed, ownSchema } from "./sql.ts"
+import { lockSeed, ownSchema, type Rows } from "./sql.ts"
 
-type Rows = ReadonlyArray<Array<string | null>>
 type Statement = (sql: string, params: readonly unknown[], prepare: boolean) => Effect.Effect<Rows, RecordsError>
 
 /** The statements that make the store; safe to run again. Where the role may not create schemas, somebody else runs them once. */
@@ -78,8 +77,8 @@ const ensureTable = (
   prepared.has(database)
     ? Effect.void
     : Effect.gen(function*() {
-      const found = yield* statement(store.findSql, [], false)
-      if (found[0]?.[0] === null) {
+      const answer = yield* statement(store.findSql, [], false)
+      if (answer[0]?.[0] === null) {
         yield* statement(store.makeLockSql, [], false)
         for (const sql of store.makeSql) yield* Effect.mapError(statement(sql, [], false), madeMeanwhile)
         // The transaction may still roll back and undo the table, so the next one looks again.
@@ -100,10 +99,10 @@ export const makeIdempotency = (
       const claimed = yield* statement(store.claimSql, [scope, key], true)
       // A statement of its own. Its snapshot is taken under the lock, so it sees what another request committed. Without the lock the other
       // may only be reading a stored answer.
-      const [found] = yield* statement(store.readSql, [scope, key, String(now - dayMicros)], true)
-      return found === undefined
+      const [stored] = yield* statement(store.readSql, [scope, key, String(now - dayMicros)], true)
+      return stored === undefined
         ? { of: claimed[0]?.[0] === "true" ? "new" : "busy" } as const
-        : { of: "stored", request: found[0]!, answer: found[1]! } as const
+        : { of: "stored", request: stored[0]!, answer: stored[1]! } as const
     }),
   storeKey: ({ answer, key, now, request, scope }) =>
     Effect.asVoid(statement(store.storeSql, [scope, key, request, answer, String(now), String(now - dayMicros)], true))

@@ -12,13 +12,13 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import type { Pledge } from "./compile-walks.ts"
 import { quoted, tableOf } from "./sql.ts"
 
-interface Kept {
+interface Entry {
   readonly pledge: Pledge
   readonly until: number
 }
 
 /** What is known, by relation. */
-export type Pledges = WeakMap<Relation, Kept>
+export type Pledges = WeakMap<Relation, Entry>
 
 /** How long it counts: somebody may drop a constraint. */
 const keptMs = 60_000
@@ -46,7 +46,7 @@ const questionOf = (near: string, from: string, far: string, to: string): string
 /** The promises of the relations of an order's path; none where it has no path. `read` runs a statement. */
 export const pledgesOf = (
   shape: PageShape,
-  known: Pledges,
+  memory: Pledges,
   read: (sql: string) => Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, RecordsError>
 ): Effect.Effect<readonly Pledge[], RecordsError> => {
   const path = pathOf(shape.order)
@@ -55,14 +55,14 @@ export const pledgesOf = (
     Clock.currentTimeMillis,
     (now) =>
       Effect.forEach(path.ways, ({ model, relation, to }, i): Effect.Effect<Pledge, RecordsError> => {
-        const kept = known.get(relation)
-        if (kept !== undefined && now < kept.until && kept.until - now <= keptMs) return Effect.succeed(kept.pledge)
+        const entry = memory.get(relation)
+        if (entry !== undefined && now < entry.until && entry.until - now <= keptMs) return Effect.succeed(entry.pledge)
         const near = i === 0 ? shape.model : path.ways[i - 1]!.model
         // A table may have the name of a function. What it promises says nothing of the rows that the function returns.
         if (near.function !== undefined) return Effect.succeed({ held: false, filled: false })
         return Effect.map(read(questionOf(tableOf(near), relation.from.column, tableOf(model), to.column)), ([row]) => {
           const pledge: Pledge = { held: row?.[0] === "true", filled: row?.[1] === "true" }
-          known.set(relation, { pledge, until: now + keptMs })
+          memory.set(relation, { pledge, until: now + keptMs })
           return pledge
         })
       })

@@ -27,14 +27,13 @@ import {
   LiteralWriter,
   longestPrepared,
   quoted,
+  type Rows,
+  type RunValues,
   type Statement,
   tableOf,
-  type Values,
   valuesOf,
   type Writer
 } from "./sql.ts"
-
-export type Rows = ReadonlyArray<Array<string | null>>
 
 export interface RunHow {
   readonly prepare: boolean
@@ -156,7 +155,7 @@ const writePlan = (plan: Plan, writer: Writer, pledges: readonly Pledge[]): Stat
     ? writeAggregate(plan, writer)
     : writeCount(plan, writer)
 
-const valuesFor = (plan: Plan): Values =>
+const valuesFor = (plan: Plan): RunValues =>
   "keys" in plan
     ? { bindings: plan.bindings, given: relatedValues(plan), offset: 0 }
     : "shape" in plan
@@ -191,11 +190,11 @@ const repeated = (
   let key = ""
   for (const cell of params) key += cell === null ? "-" : `${cell.length}:${cell}`
   if (key.length > longestValues) return null
-  let known = repeats.get(statement)
-  if (known === undefined) repeats.set(statement, known = new BoundedMap(mostRepeats))
-  const repeat = known.get(key)
+  let variants = repeats.get(statement)
+  if (variants === undefined) repeats.set(statement, variants = new BoundedMap(mostRepeats))
+  const repeat = variants.get(key)
   if (repeat === undefined) {
-    known.set(key, { runs: 1, statement: null })
+    variants.set(key, { runs: 1, statement: null })
     return null
   }
   if (repeat.runs < fewRuns) {
@@ -221,7 +220,7 @@ export abstract class Reader implements RecordsReader {
   /** Runs a statement with its values; `write` writes it with the values in it, where that may pay. */
   #go(
     statement: Statement,
-    values: Values,
+    values: RunValues,
     write?: (writer: Writer) => Statement,
     within?: number
   ): Effect.Effect<Rows, RecordsError> {
@@ -253,7 +252,7 @@ export abstract class Reader implements RecordsReader {
   }
 
   /** Compiles a statement and runs it. */
-  execute(compile: (trigramSchema: string) => Statement, values: Values): Effect.Effect<Rows, RecordsError> {
+  execute(compile: (trigramSchema: string) => Statement, values: RunValues): Effect.Effect<Rows, RecordsError> {
     return this.#compiled(compile, (statement) => this.#go(statement, values))
   }
 
@@ -374,9 +373,9 @@ export abstract class Reader implements RecordsReader {
       `select i::text, ceil(case when c.reltuples > 0 and c.relpages > 0 then c.reltuples / c.relpages else 60 end` +
       ` * (pg_relation_size(c.oid) / current_setting('block_size')::numeric))::text, pg_relation_size(c.oid)::text` +
       ` from unnest(array[${names.join(", ")}]::oid[]) with ordinality as n(oid, i) join pg_class c on c.oid = n.oid`
-    return Effect.flatMap(this.run(sizes, [], once), (found) => {
+    return Effect.flatMap(this.run(sizes, [], once), (rows) => {
       const groups = new Map<number, Read>()
-      for (const [i, size, bytes] of found) {
+      for (const [i, size, bytes] of rows) {
         const scan = scans[Number(i) - 1]
         if (scan === undefined) continue
         const rows = Number(size) * scan.share

@@ -10,9 +10,9 @@ import type { RecordsError, RecordsService, RecordsTransaction } from "../../cor
 import type { Postgres } from "./connection.ts"
 import { refuse, refusePattern } from "./errors.ts"
 import { idempotencyStore } from "./idempotency.ts"
-import { canonicalPage, type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
+import { canonicalPage, type Extensions, once, Reader, regexTimeoutMs, type RunHow } from "./reader.ts"
 import { refreshedSql, refreshView } from "./refreshes.ts"
-import { quoted, tableOf, timestampFromText } from "./sql.ts"
+import { quoted, type Rows, tableOf, timestampFromText } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
 /** Reads on the pool, each statement by itself. */
@@ -57,7 +57,7 @@ class PoolReader extends Reader {
   ): Effect.Effect<boolean | null, RecordsError> {
     if (model.function !== undefined) return Effect.succeed(null)
     const names = columns.map(({ column }) => quoted(column)).join(", ")
-    const found =
+    const sql =
       `select (select exists (select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam` +
       ` where i.indrelid = r.oid and i.indisvalid and m.amname = ${quoted(method)}` +
       (partial ? "" : " and i.indpred is null") +
@@ -65,7 +65,7 @@ class PoolReader extends Reader {
       ` join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number where k.place <= ${columns.length})` +
       ` = array[${names}]::text[]) from pg_class r where r.oid = to_regclass(${quoted(tableOf(model))})` +
       ` and r.relkind in ('r', 'p', 'm'))::text`
-    return Effect.map(this.run(found, [], once), ([row]) => row?.[0] == null ? null : row[0] === "true")
+    return Effect.map(this.run(sql, [], once), ([row]) => row?.[0] == null ? null : row[0] === "true")
   }
 }
 

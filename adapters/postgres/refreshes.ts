@@ -43,11 +43,11 @@ export const refreshView = async (
   timeoutMs: number
 ): Promise<void> => {
   const view = tableOf(model)
-  const [found] = await db.query<{ readonly concurrent: boolean }>(isConcurrent(view))
+  const [answer] = await db.query<{ readonly concurrent: boolean }>(isConcurrent(view))
   try {
     await db.transaction(async (tx) => {
       await tx.query(`set local statement_timeout = ${Math.ceil(timeoutMs)}`)
-      await tx.query(`refresh materialized view ${found?.concurrent === true ? "concurrently " : ""}${view}`)
+      await tx.query(`refresh materialized view ${answer?.concurrent === true ? "concurrently " : ""}${view}`)
       await tx.query(note(schema, view, "transaction_timestamp()", "null"))
     })
   } catch (error) {

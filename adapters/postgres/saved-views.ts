@@ -113,8 +113,8 @@ export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
   const prepare: Effect.Effect<void, RecordsError> = Effect.suspend(() =>
     prepared ? Effect.void : Effect.map(
       postgres.transaction(Effect.fnUntraced(function*(session: Session) {
-        const [found] = yield* statement(session, `select to_regclass('${s}.saved_view')::text`, [], false)
-        if (found?.[0] !== null) return
+        const [answer] = yield* statement(session, `select to_regclass('${s}.saved_view')::text`, [], false)
+        if (answer?.[0] !== null) return
         // Two processes at once wait for each other.
         yield* statement(session, `select pg_advisory_xact_lock(${lockSeed(8173, service)}, 1)::text`, [], false)
         for (const sql of savedViewsSchema(service)) yield* statement(session, sql, [], false)
@@ -167,9 +167,9 @@ export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
     replace: (viewer, id, version, values) =>
       isId(id)
         ? run(Effect.fnUntraced(function*(session) {
-          const found = yield* statement(session, getSql, [...sight(viewer), id])
-          if (found[0] === undefined) return { of: "absent" } as const
-          const { owner } = viewOf(found[0])
+          const rows = yield* statement(session, getSql, [...sight(viewer), id])
+          if (rows[0] === undefined) return { of: "absent" } as const
+          const { owner } = viewOf(rows[0])
           yield* statement(session, ownerLockSql, [owner])
           const held = yield* locked(session, viewer, id, version)
           if (held.of !== "done") return held

@@ -14,6 +14,9 @@ import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
 import { mapEnds } from "../../core/domain/value/range.ts"
 
+/** Rows of texts, as the driver gives them. */
+export type Rows = ReadonlyArray<Array<string | null>>
+
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
 
@@ -86,7 +89,7 @@ export const valuesSql = (field: Field, cells: string): string =>
     : cells
 
 /** Where the value of one parameter comes from when a statement runs. */
-export type Source =
+export type ValueSource =
   | { readonly of: "constant"; readonly text: string }
   | { readonly of: "operand"; readonly operand: Operand; readonly field: Field }
   /** One array literal made of several operands. */
@@ -102,7 +105,7 @@ export type Source =
   | { readonly of: "actor" }
 
 /** What the parameters of one run are made of. */
-export interface Values {
+export interface RunValues {
   readonly bindings: Bindings
   readonly given: readonly Cell[]
   readonly offset: number
@@ -111,7 +114,7 @@ export interface Values {
 /** A compiled statement. The same object runs many times with different values. */
 export interface Statement {
   readonly sql: string
-  readonly sources: readonly Source[]
+  readonly sources: readonly ValueSource[]
   /**
    * Whether one plan is good for every value, so that the statement may be kept prepared by name. Other statements are planned again for
    * each run, because a generic plan does not know how rare a value is.
@@ -131,7 +134,7 @@ export const longestPrepared = 5_000
 
 /** Collects the parameters of one statement while its text is written. */
 export class Writer {
-  readonly sources: Source[] = []
+  readonly sources: ValueSource[] = []
   stable = true
   regex = false
   trigram = false
@@ -170,7 +173,7 @@ export class Writer {
   }
 
   /** The placeholder of a further parameter. */
-  add(source: Source): string {
+  add(source: ValueSource): string {
     this.sources.push(source)
     return `$${this.sources.length}`
   }
@@ -196,14 +199,14 @@ export class Writer {
 
 /** Writes the values into the text as constants: the statement of one run, for plans that are kept. */
 export class LiteralWriter extends Writer {
-  readonly #values: Values
+  readonly #values: RunValues
 
-  constructor(values: Values, trigramSchema: string) {
+  constructor(values: RunValues, trigramSchema: string) {
     super(trigramSchema)
     this.#values = values
   }
 
-  override add(source: Source): string {
+  override add(source: ValueSource): string {
     const cell = valueOf(source, this.#values)
     return cell === null ? "null" : quoted(cell)
   }
@@ -221,21 +224,21 @@ export const givenArguments = ({ args }: Bindings): string =>
 const noCells: readonly Cell[] = []
 
 /** Values of a statement that skips no rows. */
-export const valuesOf = (bindings: Bindings, given: readonly Cell[] = noCells): Values => ({
+export const valuesOf = (bindings: Bindings, given: readonly Cell[] = noCells): RunValues => ({
   bindings,
   given,
   offset: 0
 })
 
 /** The parameters of one run, as texts. A null operand makes its comparison false. */
-export const bind = (statement: Statement, values: Values): readonly Cell[] => {
+export const bind = (statement: Statement, values: RunValues): readonly Cell[] => {
   const { sources } = statement
   const cells: Cell[] = []
   for (let i = 0; i < sources.length; i++) cells.push(valueOf(sources[i]!, values))
   return cells
 }
 
-const valueOf = (source: Source, values: Values): Cell => {
+const valueOf = (source: ValueSource, values: RunValues): Cell => {
   switch (source.of) {
     case "constant":
       return source.text

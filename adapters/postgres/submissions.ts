@@ -66,8 +66,8 @@ export const makeSubmissions = (postgres: Postgres): SubmissionsService => {
     prepared ? Effect.void : Effect.map(
       postgres.transaction((session) =>
         Effect.gen(function*() {
-          const [found] = yield* session.run(missingSql, [], false)
-          if (found?.[0] !== "true") return
+          const [answer] = yield* session.run(missingSql, [], false)
+          if (answer?.[0] !== "true") return
           // Two processes at once wait for each other.
           yield* session.run(`select pg_advisory_xact_lock(${lockSeed(8173, service)}, 1)::text`, [], false)
           for (const sql of submissionsSchema(service)) yield* session.run(sql, [], false)

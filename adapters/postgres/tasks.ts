@@ -84,14 +84,14 @@ const columns =
   to_char(case when ${dead} then to_timestamp(${lastBeat}) else ended_at end at time zone 'UTC', ${stamp}) as ended_at`
 
 /** A row whose columns are all texts. */
-type Found = { readonly [column: string]: string | null }
+type TextRow = { readonly [column: string]: string | null }
 
 const text = (value: string | number | null | undefined): string | null => value == null ? null : String(value)
 
 /** Canonical: without zeros at the end of the fraction. */
 const instant = (value: string | null | undefined): string | null => text(value)?.replace(/\.?0+Z$/, "Z") ?? null
 
-const taskOf = (row: Found): Task => ({
+const taskOf = (row: TextRow): Task => ({
   id: String(row["id"]),
   resource: String(row["resource"]),
   state: String(row["state"]) as Task["state"],
@@ -111,7 +111,7 @@ const taskOf = (row: Found): Task => ({
   endedAt: instant(row["ended_at"])
 })
 
-const refusalOf = (row: Found): TaskRefusal => ({
+const refusalOf = (row: TextRow): TaskRefusal => ({
   key: text(row["key"]),
   line: row["line"] === null ? null : Number(row["line"]),
   column: text(row["column_name"]),
@@ -120,13 +120,13 @@ const refusalOf = (row: Found): TaskRefusal => ({
   message: String(row["message"])
 })
 
-type Run = (sql: string, params: readonly unknown[]) => Effect.Effect<readonly Found[], RecordsError>
+type Run = (sql: string, params: readonly unknown[]) => Effect.Effect<readonly TextRow[], RecordsError>
 
 /** Statements of a caller's transaction, by its handle. */
 const within = (handle: Transaction): Run => (sql, params) =>
   Effect.catch(
     Effect.tryPromise({
-      try: async () => (await handle.query(sql, params)) as readonly Found[],
+      try: async () => (await handle.query(sql, params)) as readonly TextRow[],
       catch: (error) => error as SqlError
     }),
     refuse
@@ -144,7 +144,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
     handle === undefined
       ? postgres.transaction((session) =>
         work((sql, params) =>
-          Effect.catch(session.objects(sql, params), refuse) as Effect.Effect<readonly Found[], RecordsError>
+          Effect.catch(session.objects(sql, params), refuse) as Effect.Effect<readonly TextRow[], RecordsError>
         )
       )
       : work(within(handle))
@@ -250,15 +250,15 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           const [row] = changed
           if (row === undefined) return false
           if (change.restart === true) yield* run(`delete from ${s}.task_refusal where task = $1`, [id])
-          const kept = Number(row["kept"])
-          const more = (change.refusals ?? []).slice(0, mostKept - kept)
+          const count = Number(row["kept"])
+          const more = (change.refusals ?? []).slice(0, mostKept - count)
           if (more.length > 0) {
             yield* run(
               `insert into ${s}.task_refusal (task, number, key, line, column_name, field, slug, message)
                 select $1, $2::integer + r.place, r.key, r.line, r."column", r.field, r.slug, r.message from rows from
                 (json_to_recordset($3::json) as (key text, line bigint, "column" text, field text, slug text, message text))
                 with ordinality as r(key, line, "column", field, slug, message, place)`,
-              [id, String(kept), JSON.stringify(more)]
+              [id, String(count), JSON.stringify(more)]
             )
             yield* run(`update ${s}.task set kept = kept + $2::integer where id = $1`, [id, String(more.length)])
           }

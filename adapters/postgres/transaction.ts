@@ -18,7 +18,7 @@ import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { RecordsError, type RecordsReason, type RecordsTransaction } from "../../core/ports/records.ts"
 import { captureTrigger, noteText } from "./capture.ts"
 import {
-  type Answer,
+  type AnswerColumns,
   insertStatement,
   lockAllStatement,
   lockStatement,
@@ -44,8 +44,8 @@ import {
   violatedBy
 } from "./errors.ts"
 import { makeIdempotency } from "./idempotency.ts"
-import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { canonicalRows, identifier, lockSeed, quoted, tableOf, valuesOf } from "./sql.ts"
+import { type Extensions, once, Reader, regexTimeoutMs, type RunHow } from "./reader.ts"
+import { canonicalRows, identifier, lockSeed, quoted, type Rows, tableOf, valuesOf } from "./sql.ts"
 
 /** What writing depends on besides the model. */
 interface Traits {
@@ -137,7 +137,7 @@ type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 type Removal = Parameters<RecordsTransaction["remove"]>[0]
 
 /** The rows of a write without the cells that only judge it, or tell something to the capture of changes. */
-const asked = (rows: Rows, { checks, columns }: Answer): Rows => {
+const asked = (rows: Rows, { checks, columns }: AnswerColumns): Rows => {
   const length = columns.length + checks.length
   for (const row of rows) if (row.length > length) row.length = length
   return rows
@@ -260,11 +260,11 @@ export class Transaction extends Reader implements RecordsTransaction {
 
   /** Adds to a violated constraint of the model's table its columns. What cannot be found out is left out. */
   #named(model: Model, error: RecordsError): Effect.Effect<never, RecordsError> {
-    const found = constrained.has(error.reason._tag) ? violatedBy(error.cause as SqlError) : null
-    if (found?.table !== model.table || (model.schema !== null && found.schema !== model.schema)) {
+    const violation = constrained.has(error.reason._tag) ? violatedBy(error.cause as SqlError) : null
+    if (violation?.table !== model.table || (model.schema !== null && violation.schema !== model.schema)) {
       return Effect.fail(error)
     }
-    const { column, constraint } = found
+    const { column, constraint } = violation
     const withColumns = (columns: readonly string[]) =>
       Effect.fail(
         columns.length === 0 ? error : new RecordsError({ reason: error.reason, cause: error.cause, columns })
@@ -272,10 +272,10 @@ export class Transaction extends Reader implements RecordsTransaction {
     if (column !== null) return withColumns([column])
     if (constraint === null) return Effect.fail(error)
     const { constraints, lookUp } = this.extensions
-    const name = `${found.schema}.${found.table} ${constraint}`
-    const known = constraints.get(name)
-    if (known !== undefined) return withColumns(known)
-    return Effect.matchEffect(lookUp(constraintColumns(found, constraint)), {
+    const name = `${violation.schema}.${violation.table} ${constraint}`
+    const columns = constraints.get(name)
+    if (columns !== undefined) return withColumns(columns)
+    return Effect.matchEffect(lookUp(constraintColumns(violation, constraint)), {
       onFailure: () => Effect.fail(error),
       onSuccess: (rows) => {
         const columns = rows.flatMap(([column]) => column ?? [])
@@ -295,21 +295,21 @@ export class Transaction extends Reader implements RecordsTransaction {
     model: Model,
     next: (traits: Traits) => Effect.Effect<A, RecordsError>
   ): Effect.Effect<A, RecordsError> {
-    const known = knownTraits.get(model)
-    return known !== undefined && performance.now() < known.until
-      ? next(known.traits)
+    const entry = knownTraits.get(model)
+    return entry !== undefined && performance.now() < entry.until
+      ? next(entry.traits)
       : Effect.flatMap(this.#lookUp(model), next)
   }
 
   #lookUp(model: Model): Effect.Effect<Traits, RecordsError> {
     const { version } = model
-    return Effect.map(this.run(traitsSql(model, this.extensions.schemas), [], once), ([found]) => {
-      const digits = Number(found?.[3] ?? -1)
+    return Effect.map(this.run(traitsSql(model, this.extensions.schemas), [], once), ([row]) => {
+      const digits = Number(row?.[3] ?? -1)
       const traits: Traits = {
-        stamps: found?.[0] === "true",
-        leaves: Number(found?.[1] ?? anyWrite),
-        apart: Number(found?.[2] ?? anyWrite),
-        unique: new Set(ownJson<readonly string[]>(found?.[4] ?? "[]")),
+        stamps: row?.[0] === "true",
+        leaves: Number(row?.[1] ?? anyWrite),
+        apart: Number(row?.[2] ?? anyWrite),
+        unique: new Set(ownJson<readonly string[]>(row?.[4] ?? "[]")),
         step: version === null
           ? null
           : version.kind === "timestamp"
@@ -385,11 +385,11 @@ export class Transaction extends Reader implements RecordsTransaction {
       )
     const most = together ? Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length))) : 1
     if (rows.length > 0 && rows.length <= most) {
-      return Effect.map(insert(rows), (found) => canonicalRows(asked(found, answer), columns))
+      return Effect.map(insert(rows), (answers) => canonicalRows(asked(answers, answer), columns))
     }
     const parts: Array<ReadonlyArray<readonly Cell[]>> = []
     for (let i = 0; i < rows.length; i += most) parts.push(rows.slice(i, i + most))
-    return Effect.map(Effect.forEach(parts, insert), (found) => canonicalRows(asked(found.flat(), answer), columns))
+    return Effect.map(Effect.forEach(parts, insert), (answers) => canonicalRows(asked(answers.flat(), answer), columns))
   }
 
   update(change: Change): Effect.Effect<Row, RecordsError> {
@@ -445,7 +445,7 @@ export class Transaction extends Reader implements RecordsTransaction {
       }
       return Effect.map(
         Effect.forEach(parts, (part) => this.#updateAll(part, own, model.version === null ? null : step)),
-        (found) => found.flat()
+        (parts) => parts.flat()
       )
     })
   }
@@ -466,13 +466,13 @@ export class Transaction extends Reader implements RecordsTransaction {
     return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
       const { length } = model.key
       const own = [...model.key, ...columns]
-      const found = new Map<string, Row>()
+      const byKey = new Map<string, Row>()
       for (const row of canonicalRows(asked(rows, { columns: own, checks }), own)) {
-        found.set(writeKey(row.slice(0, length)), row.slice(length))
+        byKey.set(writeKey(row.slice(0, length)), row.slice(length))
       }
       const answered: Row[] = []
       for (const key of keys) {
-        const row = found.get(writeKey(key))
+        const row = byKey.get(writeKey(key))
         if (row === undefined) return this.#gone("update")
         answered.push(row)
       }

@@ -165,7 +165,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text,
   max_per_minute::text, retry_steps::text, secret, case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
   const readRoles = (text: string | null | undefined): readonly string[] | null => text == null ? null : ownJson(text)
-  const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
+  const subscriptionOf = (row: ReadonlyArray<string | null>): KeptSubscription => {
     const [
       id,
       name,
@@ -215,7 +215,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   return {
     all: Effect.map(
       read(`select ${columns} from ${s}.subscriptions order by id limit 10000`),
-      (rows) => rows.map(kept)
+      (rows) => rows.map(subscriptionOf)
     ),
     stamp: Effect.map(
       read(
@@ -231,7 +231,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     find: (id) =>
       Effect.map(
         read(`select ${columns} from ${s}.subscriptions where id = $1::bigint`, [id]),
-        ([row]) => row === undefined ? null : kept(row)
+        ([row]) => row === undefined ? null : subscriptionOf(row)
       ),
     firstRoles: (id, roles) =>
       Effect.map(

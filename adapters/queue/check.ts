@@ -2,7 +2,7 @@
 
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
-import { type Connections, type Rows, runOn } from "./connection.ts"
+import { type Connections, type QueryAnswer, runOn } from "./connection.ts"
 import { driftSql, libraryLevel, ownLevel } from "./schema.ts"
 import { ownSchema, quoted } from "./sql.ts"
 
@@ -29,7 +29,7 @@ export const checkSchema = async (pool: Connections, schema: string = defaultSch
 }
 
 /** What of our functions and triggers was changed or dropped since the migration made them, as words. */
-export const driftOf = (rows: Rows["rows"]): readonly string[] =>
+export const driftOf = (rows: QueryAnswer["rows"]): readonly string[] =>
   rows.map(({ missing, what }) => `${String(what)} ${missing === true ? "is missing" : "was changed"}`).toSorted()
 
 /** The same, asked of a database whose schema is at our level. */

@@ -1,6 +1,6 @@
 /**
- * The connections that the queue works on, and what their failures mean. Any pool of `pg` fits. Statements are unnamed and stand alone, so that a
- * transaction-mode pooler may stand in between.
+ * The connections of the queue, and the meaning of their failures. Any pool of `pg` fits. Statements are unnamed and need no transaction around them,
+ * so a transaction-mode pooler may be in between.
  */
 
 import { outageOf } from "../../core/domain/outage.ts"
@@ -8,20 +8,20 @@ import { QueueError } from "../../core/ports/queue.ts"
 
 export type Columns = { readonly [column: string]: unknown }
 
-export interface Rows<Row extends Columns = Columns> {
+export interface QueryAnswer<Row extends Columns = Columns> {
   readonly rows: readonly Row[]
   readonly rowCount: number | null
 }
 
 /** What is needed of a connection of `pg`. */
-export interface Connection {
-  readonly query: (text: string, values?: unknown[]) => Promise<Rows>
+export interface QueueConnection {
+  readonly query: (text: string, values?: unknown[]) => Promise<QueryAnswer>
   readonly release: (failure?: Error | boolean) => void
 }
 
 /** What is needed of a pool of `pg`. */
 export interface Connections {
-  readonly connect: () => Promise<Connection>
+  readonly connect: () => Promise<QueueConnection>
 }
 
 /** Runs one statement on a connection of the pool. Its text says which columns a row has. A connection that broke is thrown away. */
@@ -29,11 +29,11 @@ export const runOn = async <Row extends Columns = Columns>(
   pool: Connections,
   text: string,
   values: readonly unknown[] = []
-): Promise<Rows<Row>> => {
+): Promise<QueryAnswer<Row>> => {
   const connection = await pool.connect()
   let broken = false
   try {
-    return await connection.query(text, [...values]) as Rows<Row>
+    return await connection.query(text, [...values]) as QueryAnswer<Row>
   } catch (error) {
     broken = isTransient(error)
     throw error

@@ -18,7 +18,15 @@ import { apartUs } from "../../core/domain/job/rate.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
 import { checkSchema } from "./check.ts"
-import { codeOf, type Columns, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
+import {
+  codeOf,
+  type Columns,
+  type Connections,
+  isTransient,
+  type QueryAnswer,
+  queueError,
+  runOn
+} from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import { Lane, type LaneHost, nothing } from "./lane.ts"
 import { Leases, type OpenGuard } from "./lease.ts"
@@ -104,7 +112,7 @@ const ownTimers: Timers = {
   }
 }
 
-/** A running try, which is told when it is to end. An `AbortController` costs a short job more than its own work. */
+/** A running try, which can be told to end. An `AbortController` costs a short job more than its own work. */
 class Try {
   readonly row: Fetched
   /** The process gave it up, and its job with it. */
@@ -161,7 +169,7 @@ class Engine {
   }
 
   /** Runs a statement, and repeats it while the database or the connection fails. After the end it sends nothing. */
-  async run(sql: string, params: readonly unknown[]): Promise<Rows> {
+  async run(sql: string, params: readonly unknown[]): Promise<QueryAnswer> {
     for (let pause = 100;; pause = Math.min(pause * 2, 5_000)) {
       if (this.ended) return nothing
       try {
@@ -176,7 +184,7 @@ class Engine {
   }
 }
 
-type Run = (sql: string, params: readonly unknown[]) => Promise<Rows>
+type Run = (sql: string, params: readonly unknown[]) => Promise<QueryAnswer>
 
 const chance = (milliseconds: number): number => milliseconds * (0.9 + Math.random() * 0.2)
 
@@ -258,7 +266,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   }
 
   /** Drops waiting runs that no schedule names any more, and ensures that each schedule has its next run. */
-  const settleSchedules = async (): Promise<void> => {
+  const alignSchedules = async (): Promise<void> => {
     const { rows } = await runOn<Columns & { readonly run_at: Date }>(
       pool,
       `select j.id::text, t.identifier as name, j.run_at from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
@@ -287,8 +295,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     if (lane.job.maxRunning !== null) lane.wake()
   }
 
-  /** Keeps the outcome of a try: gives true for a job that its lane is to complete, and fails any other. */
-  const settle = async (lane: Lane, row: Fetched, outcome: Outcome, begun: number): Promise<boolean> => {
+  /** Handles the outcome of a try: fails the job, or gives true so that its lane completes it. */
+  const keepOutcome = async (lane: Lane, row: Fetched, outcome: Outcome, begun: number): Promise<boolean> => {
     const fields = { name: lane.job.name, id: row.id, attempt: row.attempts, ms: Math.round(performance.now() - begun) }
     if (outcome.of === "completed") {
       log("info", "job-completed", fields)
@@ -334,7 +342,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     })
     lane.took(performance.now() - begun)
     if (running.isGivenUp) return false
-    return engine.leases.leave(row) ? await settle(lane, row, outcome, begun) : lost(lane)
+    return engine.leases.leave(row) ? await keepOutcome(lane, row, outcome, begun) : lost(lane)
   }
 
   const work = async (lane: Lane, row: Fetched): Promise<boolean> => {
@@ -365,7 +373,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     const job = jobs.get(String(identifier))
     if (job !== undefined) lanes.set(job.name, new Lane(job, Number(id), engine))
   }
-  await settleSchedules()
+  await alignSchedules()
 
   const freeDead = async (): Promise<void> => {
     const names = [...lanes.values()]
@@ -399,7 +407,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     await freeDead()
     await findPaused()
     if (await claim("minute", interval(every * 0.9))) {
-      await settleSchedules()
+      await alignSchedules()
       const counts = await Effect.runPromise(queue.counts)
       counted?.(counts)
       const sum = (state: "waiting" | "running" | "retrying" | "failed"): number =>

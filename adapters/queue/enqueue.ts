@@ -55,8 +55,8 @@ const manyIn = (s: string): string =>
 const statements = new Map<string, { readonly one: string; readonly many: string }>()
 
 const enqueueStatements = (schema: string): { readonly one: string; readonly many: string } => {
-  const known = statements.get(schema)
-  if (known !== undefined) return known
+  const earlier = statements.get(schema)
+  if (earlier !== undefined) return earlier
   const s = ownSchema(schema)
   const made = { one: oneIn(s), many: manyIn(s) }
   statements.set(schema, made)
@@ -69,8 +69,8 @@ const queryOn = async (
   sql: string,
   params: readonly unknown[]
 ): Promise<ReadonlyArray<{ readonly [column: string]: unknown }>> => {
-  const found = await db.query(sql, [...params])
-  return "rows" in found ? found.rows : found
+  const answer = await db.query(sql, [...params])
+  return "rows" in answer ? answer.rows : answer
 }
 
 /** Enqueues jobs and gives their ids in the same order. Rejects as the database does. */

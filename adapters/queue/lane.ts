@@ -5,13 +5,13 @@
 
 import { hookPrefix, type JobModel } from "../../core/domain/job/definition.ts"
 import { leastWaitMs } from "../../core/domain/job/rate.ts"
-import { codeOf, type Columns, type Rows } from "./connection.ts"
+import { codeOf, type Columns, type QueryAnswer } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
 import { ownSchema } from "./sql.ts"
 
 /** The answer to a statement that was not sent. */
-export const nothing: Rows = { rows: [], rowCount: null }
+export const nothing: QueryAnswer = { rows: [], rowCount: null }
 
 /** The statements of a lane, for a schema's name as SQL. */
 const laneStatements = (s: string, limited: boolean) => {
@@ -75,8 +75,8 @@ export interface LaneHost {
   readonly stopping: boolean
   readonly leases: Pick<Leases, "ends" | "leaseMs" | "take" | "leave" | "release">
   /** Runs a statement, again and again while the database or the way to it fails. */
-  readonly run: (sql: string, params: readonly unknown[]) => Promise<Rows>
-  /** Runs a job. Gives true when it is to be completed; otherwise nothing of it is left to do. Never rejects. */
+  readonly run: (sql: string, params: readonly unknown[]) => Promise<QueryAnswer>
+  /** Runs a job. Gives true when the lane must complete it; otherwise nothing is left to do. Never rejects. */
   readonly work: (lane: Lane, row: Fetched) => Promise<boolean>
 }
 
@@ -191,7 +191,7 @@ export class Lane {
     return this.#running === 0 && this.#done.length === 0 && this.#flights === 0
   }
 
-  #settled(): void {
+  #noticeIdle(): void {
     if (this.#isIdle()) this.#idle?.()
   }
 
@@ -257,7 +257,7 @@ export class Lane {
     const asked = performance.now()
     const { ends, leaseMs } = leases
     const lease = `${ends === null ? leaseMs : leaseMs / 2} milliseconds`
-    let found = 0
+    let count = 0
     try {
       const { rows } = await this.#host.run(this.isPaused ? this.#sql.fetchPaused : this.#sql.fetch, [
         owner,
@@ -267,9 +267,9 @@ export class Lane {
         lease
       ])
       const jobs = rows.filter(isFetched).toSorted(byTurn)
-      found = jobs.length
+      count = jobs.length
       leases.take(jobs, owner, asked)
-      if (found > 0) this.isPaused = false
+      if (count > 0) this.isPaused = false
       if (this.#looks()) {
         this.#waitFor(rows)
         for (const row of jobs.splice(0, Math.max(0, this.#places()))) this.#start(row)
@@ -280,7 +280,7 @@ export class Lane {
     } catch (error) {
       this.#host.log("error", "jobs-fetch", { name: this.job.name, code: codeOf(error) })
     }
-    if (found < most && !this.#woken && this.#looks()) {
+    if (count < most && !this.#woken && this.#looks()) {
       // All names of a process poll at the same moment: fifty wake-ups apart from each other take twice the processor time.
       this.#poll = setTimeout(() => this.wake(), pollMs)
     }
@@ -295,7 +295,7 @@ export class Lane {
         this.#complete()
       }
       this.#turn()
-      this.#settled()
+      this.#noticeIdle()
     })
   }
 
@@ -317,7 +317,7 @@ export class Lane {
         // The next job of the group is due now, and others of a limited name may begin.
         if (ordered || this.job.maxRunning !== null) this.wake()
         else this.#turn()
-        this.#settled()
+        this.#noticeIdle()
       })
       this.#complete()
       this.#turn()
@@ -364,7 +364,7 @@ export class Lane {
   }
 
   /** The rate holds jobs back for so many seconds: then look again, and not before. */
-  #waitFor(rows: Rows["rows"]): void {
+  #waitFor(rows: QueryAnswer["rows"]): void {
     const held = rows.find(({ id }) => id === null)
     if (held === undefined) return
     clearTimeout(this.#again)

@@ -70,7 +70,7 @@ export class Leases {
     this.#renewSql = renewSql(ownSchema(options.schema))
   }
 
-  /** When the lease of what is fetched now is to end, in seconds: with all others; null: a lease from now. */
+  /** When the leases of all held jobs end, in seconds, so that newly fetched jobs end with them. Null: new jobs get a lease from now. */
   get ends(): string | null {
     return this.#ends === null || performance.now() - this.#ends.asked > partsOf(this.leaseMs).silentMs
       ? null
@@ -165,15 +165,15 @@ export class Leases {
   async #send(): Promise<void> {
     const rows = [...this.#held.keys()]
     const asked = performance.now()
-    const { rows: found } = await runOn<Columns & { readonly ends: string }>(this.#options.pool, this.#renewSql, [
+    const { rows: renewed } = await runOn<Columns & { readonly ends: string }>(this.#options.pool, this.#renewSql, [
       `${this.leaseMs} milliseconds`,
       rows.map(({ id }) => id),
       rows.map(({ locked_by: owner }) => owner),
       rows.map(({ attempts }) => attempts)
     ])
-    const ends = found[0]?.ends
+    const ends = renewed[0]?.ends
     this.#ends = ends === undefined ? null : { at: ends, asked }
-    const ours = new Set(found.map(({ attempts, id }) => nameOf(id, attempts)))
+    const ours = new Set(renewed.map(({ attempts, id }) => nameOf(id, attempts)))
     this.#drop(rows.filter((row) => !ours.has(nameOf(row.id, row.attempts)) && this.#held.has(row)))
   }
 

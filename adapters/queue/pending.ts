@@ -92,7 +92,10 @@ export const makePending = (
   const run = <Row extends Columns = Columns>(sql: string, params: readonly unknown[]) =>
     Effect.tryPromise({ try: () => runOn<Row>(pool, sql, params), catch: queueError })
 
-  /** What makes the run after one that is about to be removed, as often as it is run: a schedule has a next run at any time. */
+  /**
+   * Gives an effect that adds the next run of a schedule, for a waiting run that somebody removes. Running it twice adds one run only. So a schedule
+   * always has a next run.
+   */
   const planNext = Effect.fnUntraced(
     function*(id: string): Effect.fn.Return<Effect.Effect<unknown, QueueError>, QueueError> {
       const [row] = (yield* run<PlannedRow>(statements.planned, [id])).rows

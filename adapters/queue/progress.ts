@@ -5,7 +5,7 @@
 
 import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
 import type { Timers } from "../../core/ports/queue.ts"
-import { codeOf, type Rows } from "./connection.ts"
+import { codeOf, type QueryAnswer } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 
 /** A job that another statement has locked, such as its completion, is left out, so that neither waits for the other. */
@@ -22,7 +22,7 @@ export interface ProgressOptions {
   /** The name of the queue's schema as SQL. */
   readonly s: string
   /** Runs one statement, once. */
-  readonly run: (sql: string, params: readonly unknown[]) => Promise<Rows>
+  readonly run: (sql: string, params: readonly unknown[]) => Promise<QueryAnswer>
   /** Whether a try goes on, and is this process's own. */
   readonly holds: (row: Fetched) => boolean
   readonly timers: Timers

@@ -485,7 +485,8 @@ end $f$`,
   order by t.identifier collate "C"
 $f$`,
 
-  // The one worker that moves the time of a chore does the chore. A time in the future is of a clock that went back since; that of another worker has passed.
+  // The worker that moves the time of a chore is the worker that does it. A time in the future comes from a clock that was set back; such a chore is
+  // due.
   `create or replace function ${s}._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
   -- Its row may have been deleted.
   insert into ${s}.chores (name) select chore where not exists (select from ${s}.chores where name = chore) on conflict do nothing;
@@ -533,7 +534,7 @@ begin
 end $grants$`
 ]
 
-const kept = new Map<string, string>()
+const texts = new Map<string, string>()
 
 /**
  * Everything, as statements in order, for a schema of that name. `library`: the library's own migrations, where they are not those that are installed.
@@ -542,12 +543,12 @@ export const queueStatements = (
   library?: ReadonlyMap<number, string>,
   schema: string = defaultSchemas.jobs
 ): string => {
-  const made = library === undefined ? kept.get(schema) : undefined
+  const made = library === undefined ? texts.get(schema) : undefined
   if (made !== undefined) return made
   const statements = `${
     [libraryStatements(library ?? libraryMigrations(), schema), ...ownStatements(ownSchema(schema))].join(";\n\n")
   };\n`
-  if (library === undefined) kept.set(schema, statements)
+  if (library === undefined) texts.set(schema, statements)
   return statements
 }
 

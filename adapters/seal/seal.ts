@@ -52,7 +52,7 @@ export const makeSeal = (secret: string): SealService => {
   const sealing = crypto.createSecretKey(key("seal"))
   // Truncated like SHA-512/256, so a digest cannot be extended: only 132 of 512 bits are given out.
   const digest = (text: string): string => crypto.hash("sha512", prefix + text, "base64url").slice(0, 22)
-  const known: Array<string | undefined> = Array.from({ length: places })
+  const texts: Array<string | undefined> = Array.from({ length: places })
   const digests: string[] = Array.from({ length: places }, () => "")
   const seen = new Uint32Array(places)
   return {
@@ -61,11 +61,11 @@ export const makeSeal = (secret: string): SealService => {
       if (text.length > rememberedLength) return digest(text)
       const sum = sumOf(text)
       const place = sum % places
-      if (known[place] === text) return digests[place]!
+      if (texts[place] === text) return digests[place]!
       const made = digest(text)
       // Most texts come only once, such as new versions. Only their sums are kept, so that little memory has to be collected.
       if (seen[place] === sum) {
-        known[place] = text
+        texts[place] = text
         digests[place] = made
       } else seen[place] = sum
       return made

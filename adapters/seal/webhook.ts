@@ -1,6 +1,5 @@
 /**
- * Standard Webhooks on node:crypto: signs what is sent, verifies what is received, makes secrets. It decides nothing about forms; those are in
- * `core/domain/event/signature.ts`.
+ * Standard Webhooks on node:crypto: signs messages, verifies received messages, makes secrets. The formats are in `core/domain/event/signature.ts`.
  */
 
 import * as Result from "effect/Result"
@@ -27,14 +26,14 @@ export const isSigned = (
   body: Uint8Array,
   signatures: readonly Uint8Array[]
 ): boolean => {
-  let found = false
+  let fits = false
   for (const key of keys) {
     const own = createHmac("sha256", key).update(prefix).update(body).digest()
     for (const signature of signatures) {
-      if (signature.length === own.length && timingSafeEqual(signature, own)) found = true
+      if (signature.length === own.length && timingSafeEqual(signature, own)) fits = true
     }
   }
-  return found
+  return fits
 }
 
 /** A new secret of 32 random bytes: `whsec_` followed by base64. */

@@ -141,8 +141,8 @@ const isNoFile = (error: unknown): boolean => isMissing(error) || codeOf(error) 
 
 /** The metadata of an open file. It is already in memory, so reading it and closing the file do not wait for the disk. */
 const headOfOpen = (file: number): StoredHead | null => {
-  const found = fstatSync(file)
-  return found.isFile() ? { size: found.size, modified: Math.floor(found.mtimeMs) } : null
+  const stats = fstatSync(file)
+  return stats.isFile() ? { size: stats.size, modified: Math.floor(stats.mtimeMs) } : null
 }
 
 /** A whole number of bytes of an open file, from `start`. */
@@ -297,7 +297,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         return { size, matched: false }
       }
       const broken: { error: { readonly cause: unknown } | null } = { error: null }
-      async function* kept(): Bytes {
+      async function* noted(): Bytes {
         const source = body[Symbol.asyncIterator]()
         let ended = false
         try {
@@ -314,7 +314,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
           if (!ended) await source.return?.()
         }
       }
-      const written = await writeAll(file, kept(), offset, check)
+      const written = await writeAll(file, noted(), offset, check)
       if (written > 0) await file.sync()
       if (broken.error !== null) throw new BodyError("the body failed", broken.error)
       return { size: offset + written, matched: true }
@@ -324,9 +324,9 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
   }
 
   const finish = async (name: string, path: string, length: number): Promise<number | null> => {
-    const found = await headOf(name)
-    if (found === null) return null
-    if (found.size !== length) {
+    const head = await headOf(name)
+    if (head === null) return null
+    if (head.size !== length) {
       if ((await headOf(path))?.size !== length) throw new Error("not all of the upload is there")
       await remove(name)
       return length
@@ -347,7 +347,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       })
     if (!await move()) return null
     await flush(folder)
-    return found.size
+    return head.size
   }
 
   const headOf = async (path: string): Promise<StoredHead | null> => {
@@ -424,11 +424,11 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         // The whole folder comes before the last seen path when it sorts before that path and does not contain it.
         if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)
       } else if (after === null || path > after) {
-        const found = await stat(join(root, ...path.split("/"))).catch((error: unknown) => {
+        const stats = await stat(join(root, ...path.split("/"))).catch((error: unknown) => {
           if (isMissing(error)) return null
           throw error
         })
-        if (found !== null) yield { path, size: found.size, modified: Math.floor(found.mtimeMs) }
+        if (stats !== null) yield { path, size: stats.size, modified: Math.floor(stats.mtimeMs) }
       }
     }
   }
@@ -440,13 +440,13 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     remove: (path) => attempt(() => remove(path)),
     list: ({ after, limit, prefix }) =>
       attempt(async () => {
-        const found: ListedFile[] = []
-        if (limit <= 0) return found
+        const files: ListedFile[] = []
+        if (limit <= 0) return files
         for await (const file of walk("", prefix, after)) {
-          found.push(file)
-          if (found.length >= limit) break
+          files.push(file)
+          if (files.length >= limit) break
         }
-        return found
+        return files
       }),
     link: null,
     direct: null,
@@ -455,9 +455,9 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       size: (name) => attempt(async () => (await headOf(name))?.size ?? null),
       start: (name, most) =>
         attempt(async () => {
-          const found = await headOf(name)
-          if (found === null) return null
-          const length = Math.min(found.size, most)
+          const head = await headOf(name)
+          if (head === null) return null
+          const length = Math.min(head.size, most)
           const body = await read(name, { start: 0, end: length - 1 })
           if (body === null) return null
           const chunks: Uint8Array[] = []

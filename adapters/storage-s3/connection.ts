@@ -89,7 +89,7 @@ export const isMissing = (error: unknown): boolean =>
 const silent = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A client, made when it is first needed. */
-export interface Connection {
+export interface BucketConnection {
   readonly bucket: string
   readonly prefix: string
   readonly open: () => ReturnType<typeof connect>
@@ -135,7 +135,7 @@ const connect = async (options: BucketOptions) => {
 }
 
 /** Nothing is connected before it is used. */
-export const connectBucket = (options: BucketOptions): Connection => {
+export const connectBucket = (options: BucketOptions): BucketConnection => {
   const { bucket, prefix } = options
   let connected: ReturnType<typeof connect> | null = null
   const open = () =>

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type { Bag } from "../../core/domain/bag.ts"
 import type { Appended, Bytes, ResumableStorage, UnfinishedTarget } from "../../core/ports/storage.ts"
 import { BodyError, failure, isMissing } from "./connection.ts"
-import type { Connection, S3 } from "./connection.ts"
+import type { BucketConnection, S3 } from "./connection.ts"
 import { makeLine } from "./line.ts"
 
 const mebibyte = 2 ** 20
@@ -29,7 +29,7 @@ const partBytesOf = (length: number): number =>
   Math.max(leastPart, Math.min(16 * mebibyte, Math.ceil(length / 1_000)), Math.ceil(length / mostParts))
 
 /** The multipart upload, as it is written down. */
-interface Known {
+interface Multipart {
   readonly key: string
   readonly upload: string
   readonly partBytes: number
@@ -44,7 +44,7 @@ interface Piece {
 
 /** All that is known of an upload. Its parts are followed by its pieces, without a gap. */
 interface State {
-  readonly known: Known | null
+  readonly multipart: Multipart | null
   /** Tags of whole parts, in order. */
   readonly parts: readonly string[]
   readonly pieces: readonly Piece[]
@@ -56,7 +56,7 @@ interface State {
 const knownSuffix = ".parts"
 const pieceSuffix = /\.p([0-9]{15})$/
 
-const readKnown = (text: string): Known => {
+const readKnown = (text: string): Multipart => {
   const { key, partBytes, upload }: Bag = JSON.parse(text)
   if (typeof key !== "string" || typeof upload !== "string" || typeof partBytes !== "number") {
     throw new Error("The object of a multipart upload is not of this service.")
@@ -71,7 +71,7 @@ const letGo = async (body: Bytes): Promise<void> => {
 }
 
 /** Uploads in pieces of one bucket. */
-export const makePieces = (connection: Connection, waitMs: number): ResumableStorage => {
+export const makePieces = (connection: BucketConnection, waitMs: number): ResumableStorage => {
   const { keyOf, open, paramsOf, prefix, use } = connection
   const inLine = makeLine(mostHeld, waitMs)
 
@@ -84,7 +84,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
 
   /** Objects that belong to an upload. */
   const objectsOf = async ({ ListObjectsV2Command }: S3, client: S3Client, name: string, signal?: AbortSignal) => {
-    const found: Array<{ readonly key: string; readonly size: number }> = []
+    const objects: Array<{ readonly key: string; readonly size: number }> = []
     let after: string | undefined
     do {
       const answer: ListObjectsV2CommandOutput = await client.send(
@@ -95,10 +95,10 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
         }),
         signal === undefined ? {} : { abortSignal: signal }
       )
-      for (const { Key = "", Size = 0 } of answer.Contents ?? []) found.push({ key: Key, size: Size })
-      after = answer.IsTruncated === true ? found.at(-1)?.key : undefined
+      for (const { Key = "", Size = 0 } of answer.Contents ?? []) objects.push({ key: Key, size: Size })
+      after = answer.IsTruncated === true ? objects.at(-1)?.key : undefined
     } while (after !== undefined)
-    return found
+    return objects
   }
 
   const readObject = async ({ GetObjectCommand }: S3, client: S3Client, key: string): Promise<Uint8Array | null> => {
@@ -112,7 +112,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
   }
 
   /** Tags of the whole parts, in order. Null: there is no such multipart upload any more. */
-  const partsOf = async (s3: S3, client: S3Client, known: Known): Promise<readonly string[] | null> => {
+  const partsOf = async (s3: S3, client: S3Client, multipart: Multipart): Promise<readonly string[] | null> => {
     const tags: string[] = []
     let after: string | undefined
     try {
@@ -120,14 +120,14 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
         const answer: ListPartsCommandOutput = await client.send(
           new s3.ListPartsCommand({
             Bucket: connection.bucket,
-            Key: known.key,
-            UploadId: known.upload,
+            Key: multipart.key,
+            UploadId: multipart.upload,
             ...(after === undefined ? {} : { PartNumberMarker: after })
           })
         )
         for (const { ETag, PartNumber, Size } of answer.Parts ?? []) {
           // The last part of a finish that was interrupted is shorter, and made again.
-          if (PartNumber !== tags.length + 1 || Size !== known.partBytes || ETag === undefined) return tags
+          if (PartNumber !== tags.length + 1 || Size !== multipart.partBytes || ETag === undefined) return tags
           tags.push(ETag)
         }
         if (answer.IsTruncated !== true || answer.NextPartNumberMarker === undefined) return tags
@@ -139,7 +139,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     }
   }
 
-  const knownOf = async (s3: S3, client: S3Client, name: string): Promise<Known | null> => {
+  const knownOf = async (s3: S3, client: S3Client, name: string): Promise<Multipart | null> => {
     const text = await readObject(s3, client, keyOf(name).Key + knownSuffix)
     return text === null ? null : readKnown(new TextDecoder().decode(text))
   }
@@ -148,10 +148,10 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     const own = keyOf(name).Key
     const objects = await objectsOf(s3, client, name, signal)
     if (!objects.some(({ key }) => key === own)) return null
-    const known = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
-    const parts = known === null ? [] : await partsOf(s3, client, known)
+    const multipart = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
+    const parts = multipart === null ? [] : await partsOf(s3, client, multipart)
     if (parts === null) return null
-    let size = parts.length * (known?.partBytes ?? 0)
+    let size = parts.length * (multipart?.partBytes ?? 0)
     const pieces: Piece[] = []
     const stale: string[] = []
     for (const { key, size: bytes } of objects) {
@@ -162,7 +162,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
         size += bytes
       } else stale.push(key)
     }
-    return { known, parts, pieces, stale, size }
+    return { multipart, parts, pieces, stale, size }
   }
 
   const pieceKey = (name: string, offset: number): string => `${keyOf(name).Key}.p${String(offset).padStart(15, "0")}`
@@ -178,27 +178,27 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     }
   }
 
-  const beginParts = async (s3: S3, name: string, { length, path, type }: UnfinishedTarget): Promise<Known> => {
+  const beginParts = async (s3: S3, name: string, { length, path, type }: UnfinishedTarget): Promise<Multipart> => {
     const begun = await s3.client.send(new s3.CreateMultipartUploadCommand(paramsOf(path, type)))
     if (begun.UploadId === undefined) throw new Error("The store has begun no multipart upload.")
-    const known = { key: keyOf(path).Key, upload: begun.UploadId, partBytes: partBytesOf(length) }
+    const multipart = { key: keyOf(path).Key, upload: begun.UploadId, partBytes: partBytesOf(length) }
     await s3.client.send(
       new s3.PutObjectCommand({
         Bucket: connection.bucket,
         Key: keyOf(name).Key + knownSuffix,
-        Body: JSON.stringify(known),
+        Body: JSON.stringify(multipart),
         ContentType: "application/json"
       })
     )
-    return known
+    return multipart
   }
 
-  const sendPart = async (s3: S3, known: Known, number: number, bytes: Uint8Array): Promise<string> => {
+  const sendPart = async (s3: S3, multipart: Multipart, number: number, bytes: Uint8Array): Promise<string> => {
     const { ETag } = await s3.client.send(
       new s3.UploadPartCommand({
         Bucket: connection.bucket,
-        Key: known.key,
-        UploadId: known.upload,
+        Key: multipart.key,
+        UploadId: multipart.upload,
         PartNumber: number,
         Body: bytes
       })
@@ -216,7 +216,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     target: UnfinishedTarget | null,
     partBytes: number
   ): Promise<number> => {
-    let { known, pieces } = state
+    let { multipart, pieces } = state
     let parts = state.parts.length
     let { size } = state
     /** Bytes in pieces, and bytes of the body behind them. */
@@ -225,9 +225,9 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     const buffer = Buffer.allocUnsafe(partBytes)
     const pass = async (): Promise<void> => {
       if (target === null) throw new Error("More has arrived than there may be without a target.")
-      known ??= await beginParts(s3, name, target)
+      multipart ??= await beginParts(s3, name, target)
       await readPieces(s3, pieces, buffer)
-      await sendPart(s3, known, ++parts, buffer)
+      await sendPart(s3, multipart, ++parts, buffer)
       await removeAll(s3, pieces.map(({ key }) => key))
       pieces = []
       size += fresh
@@ -286,7 +286,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
       if (state.size !== offset) return { size: state.size, matched: false }
       // A piece of the same offset could be longer than what comes now.
       await removeAll(s3, state.stale)
-      const partBytes = state.known?.partBytes ?? (target === null ? leastPart : partBytesOf(target.length))
+      const partBytes = state.multipart?.partBytes ?? (target === null ? leastPart : partBytesOf(target.length))
       const most = target === null ? 65_536 : target.length - state.parts.length * partBytes
       const weight = Math.max(1, Math.min(partBytes, most))
       return await inLine(weight, async () => {
@@ -301,8 +301,8 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
   const abort = async (s3: S3, client: S3Client, name: string, signal?: AbortSignal): Promise<void> => {
     const own = keyOf(name).Key
     const objects = await objectsOf(s3, client, name, signal)
-    const known = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
-    if (known !== null) await end(s3, client, known.key, known.upload)
+    const multipart = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
+    if (multipart !== null) await end(s3, client, multipart.key, multipart.upload)
     const ours = objects.map(({ key }) => key).filter((key) =>
       key === own || key === own + knownSuffix || pieceSuffix.test(key.slice(own.length))
     )
@@ -332,7 +332,7 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
   const finish = async (s3: S3, client: S3Client, name: string, target: UnfinishedTarget): Promise<number | null> => {
     const state = await stateOf(s3, client, name)
     if (state === null) return null
-    const { known, parts, pieces, size } = state
+    const { multipart, parts, pieces, size } = state
     if (size !== target.length) {
       if (await sizeOf(s3, client, target.path) !== target.length) throw new Error("Not all of the upload is there.")
       await abort(s3, client, name)
@@ -341,15 +341,15 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     const rest = pieces.reduce((sum, piece) => sum + piece.size, 0)
     const bytes = Buffer.allocUnsafe(rest)
     await readPieces(s3, pieces, bytes)
-    if (known === null) {
+    if (multipart === null) {
       await client.send(new s3.PutObjectCommand({ ...paramsOf(target.path, target.type), Body: bytes }))
     } else {
-      const tags = rest === 0 ? parts : [...parts, await sendPart(s3, known, parts.length + 1, bytes)]
+      const tags = rest === 0 ? parts : [...parts, await sendPart(s3, multipart, parts.length + 1, bytes)]
       await client.send(
         new s3.CompleteMultipartUploadCommand({
           Bucket: connection.bucket,
-          Key: known.key,
-          UploadId: known.upload,
+          Key: multipart.key,
+          UploadId: multipart.upload,
           MultipartUpload: { Parts: tags.map((ETag, i) => ({ ETag, PartNumber: i + 1 })) }
         })
       )

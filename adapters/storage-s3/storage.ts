@@ -165,25 +165,25 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
       }),
     list: ({ after, limit, prefix: wanted }) =>
       use(async ({ ListObjectsV2Command }, client, abortSignal) => {
-        const found: ListedFile[] = []
+        const files: ListedFile[] = []
         let last = after
-        while (found.length < limit) {
+        while (files.length < limit) {
           const answer = await client.send(
             new ListObjectsV2Command({
               Bucket: bucket,
               Prefix: prefix + wanted,
-              MaxKeys: Math.min(1_000, limit - found.length),
+              MaxKeys: Math.min(1_000, limit - files.length),
               ...(last === null ? {} : { StartAfter: prefix + last })
             }),
             { abortSignal }
           )
           for (const { Key = "", LastModified, Size = 0 } of answer.Contents ?? []) {
             last = Key.slice(prefix.length)
-            found.push({ path: last, size: Size, modified: LastModified?.getTime() ?? 0 })
+            files.push({ path: last, size: Size, modified: LastModified?.getTime() ?? 0 })
           }
           if (answer.IsTruncated !== true || (answer.Contents ?? []).length === 0) break
         }
-        return found
+        return files
       }),
     link: (path, { disposition, seconds, type }) =>
       use(({ getSignedUrl, GetObjectCommand }, client) =>

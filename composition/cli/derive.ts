@@ -8,7 +8,7 @@ import { deriveJobName, deriveJobPlan } from "../../core/app/file/derive-job.ts"
 import { derivePage, deriveTargets, noCounts, placeOf, plus } from "../../core/app/file/derive.ts"
 import type { DeriveCounts, DeriveTarget } from "../../core/app/file/derive.ts"
 import type { Core } from "../../core/app/ground/core.ts"
-import type { Files } from "../../core/app/ground/provider.ts"
+import type { Files } from "../../core/app/ground/files.ts"
 import { needsQueue } from "../../core/domain/compile/compile.ts"
 import { didYouMean } from "../../core/domain/declare/refusal.ts"
 import { Problem } from "../../core/domain/problem.ts"
@@ -22,8 +22,8 @@ import { loadProject, type ProjectFlags } from "./project.ts"
 const chosen = (all: readonly DeriveTarget[], name: string | undefined): readonly DeriveTarget[] => {
   const places = all.map(placeOf)
   if (name === undefined) return all
-  const found = all.filter((target) => placeOf(target) === name)
-  if (found.length > 0) return found
+  const targets = all.filter((target) => placeOf(target) === name)
+  if (targets.length > 0) return targets
   throw new CliFailure(
     `"${name}" is no file field with variants, a placeholder or derived values. ${didYouMean(name, places)}`
   )
@@ -111,10 +111,10 @@ export const derive = async (
     check ? lacking > 0 : left + missing + failed > 0
   if (results.some(unfinished)) process.exitCode = 1
   if (flags.json) return printJson({ fields: results })
-  const shown = check ? numbers.slice(0, 2) : numbers
+  const columns = check ? numbers.slice(0, 2) : numbers
   printTable(
-    ["FIELD", ...shown.map((name) => name.toUpperCase())],
-    results.map((result) => [result.field, ...shown.map((name) => String(result[name]))]),
+    ["FIELD", ...columns.map((name) => name.toUpperCase())],
+    results.map((result) => [result.field, ...columns.map((name) => String(result[name]))]),
     nothingDeclared
   )
   if (!check && results.some(({ left }) => left > 0)) print("Run it again for the records that are left.")

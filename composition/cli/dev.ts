@@ -59,7 +59,7 @@ interface Session {
 }
 
 /** Puts the app where the configuration wants it. */
-const settleApp = async (session: Session, path: string | null): Promise<void> => {
+const placeApp = async (session: Session, path: string | null): Promise<void> => {
   if (session.app?.path === path) return
   await session.app?.live?.close()
   session.app = null
@@ -87,7 +87,7 @@ const reload = async (
     // Everything that needs no database is checked before the running server is given up.
     const read = settingsOf({ folder: flags.project })
     const { compiled } = assemble(loaded.config, read)
-    await settleApp(session, compiled.options.admin?.path ?? null)
+    await placeApp(session, compiled.options.admin?.path ?? null)
     const live = session.app?.live ?? null
     session.databases ??= await openDatabases(read.settings, loaded.config.db, () => {})
     await session.server?.close()

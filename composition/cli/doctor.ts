@@ -18,8 +18,8 @@ export const doctorCommand = async (
   const counted = (level: string): string => `${count(level)} ${level}${count(level) === 1 ? "" : "s"}`
   if (count("error") > 0) process.exitCode = 1
   if (flags.json) return printJson({ findings: sortFindings(findings) })
-  const shown = flags.all ? findings : findings.filter(({ level }) => level !== "note")
-  if (shown.length > 0) print(`${printFindings(shown)}\n`)
+  const listed = flags.all ? findings : findings.filter(({ level }) => level !== "note")
+  if (listed.length > 0) print(`${printFindings(listed)}\n`)
   const notes = count("note")
   print(
     findings.length === 0

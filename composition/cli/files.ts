@@ -1,6 +1,6 @@
 /**
- * The commands about files: `files cleanup` deletes what is due, `files check` compares rows with what is stored, `files copy` copies a provider to
- * another place. They go around no rule of the service: what a row holds is never deleted.
+ * The commands about files: `files cleanup` deletes due files, `files check` compares rows with the storage, `files copy` copies a provider to another
+ * place. They follow every rule of the service: a file that a row holds is never deleted.
  */
 
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import { createHash } from "node:crypto"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { cleanup as runCleanup } from "../../core/app/file/cleanup.ts"
 import type { Core } from "../../core/app/ground/core.ts"
-import type { Files } from "../../core/app/ground/provider.ts"
+import type { Files } from "../../core/app/ground/files.ts"
 import { uploadDueMs } from "../../core/domain/file/cleanup.ts"
 import { readProviderAddress } from "../../core/domain/file/provider.ts"
 import { typeOfExtension } from "../../core/domain/file/type.ts"
@@ -18,7 +18,7 @@ import type { Field, Model } from "../../core/domain/model/model.ts"
 import { writeKey } from "../../core/domain/read/key.ts"
 import type { Cell, Json } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
-import { fileFieldsOf } from "../../core/domain/write/file.ts"
+import { fileFieldsOf } from "../../core/domain/write/file-values.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Bytes, ListedFile, StorageError, StorageService } from "../../core/ports/storage.ts"
 import { fileSettingsOf } from "../assembly.ts"
@@ -152,7 +152,7 @@ const checkAll = Effect.fnUntraced(
         new Map((yield* listAll(storage)).filter(({ path }) => !path.startsWith(".")).map((file) => [file.path, file]))
       )
     }
-    const found: Mismatch[] = []
+    const mismatches: Mismatch[] = []
     const held = new Set<string>()
     const versions = new Set([...core.models.values()].map(({ history }) => history))
     for (const model of core.models.values()) {
@@ -161,19 +161,19 @@ const checkAll = Effect.fnUntraced(
         yield* valuesOf(core, model, field, (key, value) => {
           const place = `${model.name}/${key} ${field.name}`
           const file = readStored(value)
-          const known = file === null ? undefined : stored.get(file.provider)
-          if (file === null || known === undefined) {
+          const listing = file === null ? undefined : stored.get(file.provider)
+          if (file === null || listing === undefined) {
             if (!(field.file?.externalUrls === true && isExternalUrl(value))) {
-              found.push({ problem: "unknown value", place, file: value })
+              mismatches.push({ problem: "unknown value", place, file: value })
             }
             return
           }
           for (const path of pathsOf(file)) {
             held.add(`${file.provider}:${path}`)
-            const there = known.get(path)
-            if (there === undefined) found.push({ problem: "missing", place, file: `${file.provider}:${path}` })
+            const there = listing.get(path)
+            if (there === undefined) mismatches.push({ problem: "missing", place, file: `${file.provider}:${path}` })
             else if (path === file.path && file.size !== null && file.size !== there.size) {
-              found.push({
+              mismatches.push({
                 problem: "wrong size",
                 place,
                 file: `${file.provider}:${path} (${there.size} bytes, not ${file.size})`
@@ -185,24 +185,24 @@ const checkAll = Effect.fnUntraced(
     }
     // What was uploaded lately may still be attached.
     const young = files.now() - uploadDueMs
-    for (const [provider, known] of stored) {
-      for (const { modified, path } of known.values()) {
+    for (const [provider, listing] of stored) {
+      for (const { modified, path } of listing.values()) {
         const file = `${provider}:${path}`
-        if (modified < young && !held.has(file)) found.push({ problem: "held by no row", place: "", file })
+        if (modified < young && !held.has(file)) mismatches.push({ problem: "held by no row", place: "", file })
       }
     }
-    return found
+    return mismatches
   }
 )
 
 /** `files check`: rows whose file is missing or of another size, values of no known file, files that no row holds. Exit code 1 for the first two. */
 export const check = async (flags: ProjectFlags & Printed): Promise<void> => {
-  const found = await withCore(flags, checkAll)
-  if (found.some(({ problem }) => problem === "missing" || problem === "wrong size")) process.exitCode = 1
-  if (flags.json) return printJson({ found })
+  const mismatches = await withCore(flags, checkAll)
+  if (mismatches.some(({ problem }) => problem === "missing" || problem === "wrong size")) process.exitCode = 1
+  if (flags.json) return printJson({ found: mismatches })
   printTable(
     ["PROBLEM", "RECORD", "FILE"],
-    found.map(({ file, place, problem }) => [problem, place, file]),
+    mismatches.map(({ file, place, problem }) => [problem, place, file]),
     "Every file that a row holds is there, and every stored file is held."
   )
 }

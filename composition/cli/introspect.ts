@@ -14,9 +14,9 @@ import { printRefusals } from "../../core/domain/declare/refusal.ts"
 import { configNames } from "../config-file.ts"
 import { envFile, type Settings, settingsOf } from "../environment.ts"
 import { draftResources, type Drafts } from "../introspect/draft.ts"
-import { same, type ViewKey, viewKeys } from "../introspect/key.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
-import { select, type Selection } from "../introspect/select.ts"
+import { select, type TableSelection } from "../introspect/select.ts"
+import { same, type ViewKey, viewKeys } from "../introspect/table-key.ts"
 import { traceViews, withForeignKeys } from "../introspect/trace.ts"
 import { refusalsOf } from "../introspect/verify.ts"
 import { StartupError } from "../startup-error.ts"
@@ -29,7 +29,7 @@ const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
 /** The functions whose rows are asked for: those that the patterns of tables choose. */
-const chosenOf = (functions: readonly FunctionFacts[], selection: Selection): readonly FunctionFacts[] => {
+const chosenOf = (functions: readonly FunctionFacts[], selection: TableSelection): readonly FunctionFacts[] => {
   const rows = new Map(functions.map((each) => [rowsOf(each), each]))
   return select([...rows.keys()], selection).tables.map((table) => rows.get(table)!)
 }
@@ -47,13 +47,13 @@ const readTables = (
   withPostgres({ url, readConnections: 1 }, (postgres) =>
     Effect.gen(function*() {
       const facts = makeFacts(postgres)
-      const found = yield* facts.all(schemas)
-      if (!views) return { tables: found, views: [], functions: [] }
+      const all = yield* facts.all(schemas)
+      if (!views) return { tables: all, views: [], functions: [] }
       const traced = traceViews(yield* facts.trees())
       const tracedOf = (table: TableFacts) => traced.find((each) => same(table, each)) ?? null
-      const tables = found.map((table) => {
+      const tables = all.map((table) => {
         const own = tracedOf(table)
-        return own === null ? table : withForeignKeys(table, own, found)
+        return own === null ? table : withForeignKeys(table, own, all)
       })
       const keys: ViewKey[] = []
       for (const table of tables) {
@@ -68,16 +68,16 @@ const readTables = (
       return { tables, views: keys, functions: yield* facts.rowFunctions(schemas) }
     }))
 
-/** What to read: what is asked for now, else what the file before was made of. */
+/** The tables to read: those named in this call, else those that the existing file was made from. */
 const selectionFor = (
-  asked: Selection,
-  known: Selection | null
-): Selection => {
-  if (known === null || asked.schemas.length > 0 || asked.tables.length > 0) return asked
+  asked: TableSelection,
+  stored: TableSelection | null
+): TableSelection => {
+  if (stored === null || asked.schemas.length > 0 || asked.tables.length > 0) return asked
   return {
-    ...known,
-    exclude: asked.exclude.length > 0 ? asked.exclude : known.exclude,
-    views: known.views || asked.views
+    ...stored,
+    exclude: asked.exclude.length > 0 ? asked.exclude : stored.exclude,
+    views: stored.views || asked.views
   }
 }
 
@@ -87,7 +87,7 @@ const replace = (path: string, text: string): void => {
   renameSync(`${path}.new`, path)
 }
 
-/** Writes what a project needs beside the generated file and does not have; gives the names, and what it replaced. */
+/** Writes the project files that do not exist yet; gives their names, and the names of replaced files. */
 const completeProject = (
   folder: string,
   module: string
@@ -115,7 +115,7 @@ const leftOut = ({ frameworks, left }: Pick<Drafts, "frameworks" | "left">): rea
 ]
 
 /** The resources of what is selected in a project's database. Throws a `CliFailure` where there is nothing to declare. */
-const readDrafts = async (settings: Settings, selection: Selection) => {
+const readDrafts = async (settings: Settings, selection: TableSelection) => {
   const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
   const { functions, tables, views } = await withDatabases(
     settings,
@@ -153,7 +153,7 @@ const readDrafts = async (settings: Settings, selection: Selection) => {
   return { drafts, empty, schemas }
 }
 
-/** What `init` makes of a database: the generated file and its configuration, and what was left out. */
+/** The result of `init` for a database: the generated file, its configuration, and the objects that were left out. */
 export const filesOf = async (
   folder: string,
   url: string
@@ -260,11 +260,11 @@ export const introspectCommand = async (
   }
   if (!made.includes("package.json")) return
   // A variable set in this terminal only is lost with it. The service would then begin an empty database of its own.
-  const kept = existsSync(envFile(settings.folder)) &&
+  const isInFile = existsSync(envFile(settings.folder)) &&
     parseEnv(readFileSync(envFile(settings.folder), "utf8"))["DATABASE_URL"] !== undefined
   print(`
 Next:
-${settings.databaseUrl === null || kept ? "" : "  write DATABASE_URL into .env\n"}  npm install
+${settings.databaseUrl === null || isInFile ? "" : "  write DATABASE_URL into .env\n"}  npm install
   npx service migration --apply
   npx service users create <EMAIL> --generate-password
   npx service dev`)

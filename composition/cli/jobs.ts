@@ -9,7 +9,7 @@ import { checkPayload, encodePayload, planEnqueue } from "../../core/domain/job/
 import type { BegunJob, JobCounts } from "../../core/domain/job/state.ts"
 import { QueueError } from "../../core/ports/queue.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
-import { refuseQueue } from "../jobs.ts"
+import { refuseQueue } from "../job-queue.ts"
 import { StartupError } from "../startup-error.ts"
 import { CliFailure, print, printJson, printTable } from "./output.ts"
 import { loadProject, type Project, type ProjectFlags, withDatabases, withPool } from "./project.ts"

@@ -1,7 +1,7 @@
 /** The commands about API keys: `keys create|list|revoke`. A key's text is printed by the first, once, and by nothing else. */
 
 import { createKey, listKeys, revokeKey } from "../../adapters/auth/api-keys.ts"
-import type { ApiKey } from "../../core/domain/account/key.ts"
+import type { ApiKey } from "../../core/domain/account/api-key.ts"
 import { note, print, printJson, printTable } from "./output.ts"
 import { type ProjectFlags, withAuth } from "./project.ts"
 

@@ -56,10 +56,10 @@ const ownFiles = (folder: string): readonly MigrationFile[] =>
 const writeFiles = (folder: string, migrations: readonly Migration[], separate: boolean): readonly string[] => {
   mkdirSync(folder, { recursive: true })
   const names = readdirSync(folder).filter((name) => name.endsWith(".sql"))
-  const known = new Set(names.map((name) => readFileSync(join(folder, name), "utf8").split("\n", 1)[0]))
+  const headings = new Set(names.map((name) => readFileSync(join(folder, name), "utf8").split("\n", 1)[0]))
   let number = Math.max(0, ...names.map((name) => Number(/^[0-9]+/.exec(name)?.[0] ?? 0)))
   return migrations.flatMap((migration) => {
-    if (known.has(heading(migration))) return []
+    if (headings.has(heading(migration))) return []
     number += 1
     const path = join(folder, `${String(number).padStart(3, "0")}_${migration.name}.sql`)
     const place = separate && ofAccounts.has(migration.name)

@@ -25,7 +25,7 @@ const { devDependencies, version }: Package = createRequire(import.meta.url)("re
 
 const nameOf = (folder: string): string => snakeCase(basename(folder)).replaceAll("_", "-")
 
-/** What every project has. `databaseUrl`: that of the database which it was made from, for `.env`. */
+/** The files of every project. `databaseUrl`: the URL of the database that the project was made from, for `.env`. */
 export const projectFiles = (folder: string, databaseUrl: string | null = null): readonly NewFile[] => [
   {
     path: "package.json",

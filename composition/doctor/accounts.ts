@@ -14,12 +14,12 @@ const named = 5
 /** Accounts with roles that the configuration does not have any more: such a role gives nothing, and nobody sees why. */
 export const checkRolesHeld = (
   users: ReadonlyArray<{ readonly email: string; readonly role: string }>,
-  known: readonly string[]
+  roles: readonly string[]
 ): readonly Finding[] => {
   const lost = new Map<string, string[]>()
   for (const { email, role } of users) {
     for (const name of rolesOf(role)) {
-      if (!known.includes(name)) lost.set(name, [...lost.get(name) ?? [], email])
+      if (!roles.includes(name)) lost.set(name, [...lost.get(name) ?? [], email])
     }
   }
   return [...lost].map(([role, emails]) => ({
@@ -33,7 +33,7 @@ export const checkRolesHeld = (
       emails.length > named ? ", …" : ""
     }.`,
     fix: `Give ${emails.length === 1 ? "it" : "them"} another one: service users role <EMAIL> ${
-      known.at(-1) ?? "admin"
+      roles.at(-1) ?? "admin"
     }; or declare the role again.`,
     sql: []
   }))

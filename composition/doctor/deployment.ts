@@ -90,8 +90,8 @@ export const checkPooler = async (
   settings: Settings,
   probe: () => Promise<"kept" | "dropped">
 ): Promise<readonly Finding[]> => {
-  const found = await probe()
-  if (found === "dropped" && settings.pooler === false) {
+  const outcome = await probe()
+  if (outcome === "dropped" && settings.pooler === false) {
     return [about(
       "error",
       "pooler",
@@ -99,7 +99,7 @@ export const checkPooler = async (
       "Set SERVICE_POOLER=yes, or leave it out."
     )]
   }
-  if (found === "dropped") {
+  if (outcome === "dropped") {
     return [about(
       "note",
       "pooler",

@@ -70,16 +70,16 @@ const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
 
 const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   const { compiled } = assembly
-  const known = {
+  const basis = {
     large: compiled.options.scanGuard.seqScanRows,
     trigrams: facts.server.extensions["pg_trgm"] !== undefined
   }
   const versions = new Set([...compiled.models.values()].map(({ history }) => history))
   return [...compiled.models.values()].flatMap((model) => {
     const table = facts.tables.get(model.name) ?? null
-    // What is kept of webhooks is the service's own: nobody is to mend its tables.
+    // The tables of webhooks belong to the service. A finding about them would ask people to mend tables that are not theirs.
     if (table === null || isWebhooks(assembly.compiled, model.name)) return []
-    const indexes = checkIndexes(model, table, compiled, known)
+    const indexes = checkIndexes(model, table, compiled, basis)
     return [
       ...checkColumns(model, table, compiled, facts.server.user),
       // Versions are read record by record, for which their table has an index. Others are worth their cost once it is large.
@@ -211,12 +211,12 @@ const ofOwnTables = async (
   const authPool = openPool(databases.authUrl, 1)
   try {
     const wanted = [serviceMigrationOf(assembly.compiled), ...jobsMigrations(assembly.compiled), ...versions]
-    const found = [
+    const states = [
       await lookFirst(pool, wanted),
       accounts ? await lookFirst(authPool, authMigrations(assembly.compiled)) : { missing: [], foreign: [] }
     ]
-    const missing = found.flatMap((one) => one.missing)
-    const foreign = checkForeign(found.flatMap((one) => one.foreign))
+    const missing = states.flatMap((one) => one.missing)
+    const foreign = checkForeign(states.flatMap((one) => one.foreign))
     const findings = [...(foreign.length > 0 ? foreign : checkMigrations(missing, databases))]
     const auth = accounts && !missing.some(({ name }) => name === "auth")
       ? makeAuth(assembly, settings, authPool)

@@ -7,11 +7,18 @@ import type { Client } from "pg"
 import { ownSchema } from "../../adapters/postgres/sql.ts"
 import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import { authMigrations, type Migration } from "../migrations.ts"
-import { foreignAccountsSql, foreignRefusal, freeNameSql, objectsOf, recordSql, type Refused } from "../ownership.ts"
+import {
+  foreignAccountsSql,
+  foreignRefusal,
+  freeNameSql,
+  objectsOf,
+  recordSql,
+  type RefusedObjects
+} from "../ownership.ts"
 import type { Finding } from "./finding.ts"
 
-export const checkForeign = (foreign: readonly Refused[]): readonly Finding[] =>
-  foreign.map((found) => ({ ...foreignRefusal(found), level: "error", check: "migration", sql: [] }))
+export const checkForeign = (foreign: readonly RefusedObjects[]): readonly Finding[] =>
+  foreign.map((each) => ({ ...foreignRefusal(each), level: "error", check: "migration", sql: [] }))
 
 const statementsOf = (migrations: readonly Migration[]): string =>
   migrations.map(({ statements }) => statements).join("\n")
@@ -53,8 +60,8 @@ export const checkTakenOver = async (
   client: Client,
   { auth: schema, ...schemas }: Schemas
 ): Promise<readonly Finding[]> => {
-  const { rows: found } = await client.query<{ what: string }>(foreignAccountsSql(schema))
-  const what = found[0]?.what
+  const { rows: objects } = await client.query<{ what: string }>(foreignAccountsSql(schema))
+  const what = objects[0]?.what
   if (what === undefined) return []
   const migrations = authMigrations({
     auth: { twoFactor: true, passkeys: true },

@@ -19,7 +19,7 @@ const findings = (more: Partial<FunctionFacts>) =>
   checkFunctions(compiled, {
     server: {} as never,
     tables: new Map(),
-    known: [],
+    names: [],
     functions: new Map([["orders_of", [{
       schema: "shop",
       name: "orders_of",

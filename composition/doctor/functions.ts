@@ -13,17 +13,17 @@ const nameOf = ({ name, schema, signature }: FunctionFacts): string =>
 /** Findings about functions that run with the rights of their owners. */
 export const checkFunctions = ({ models }: Pick<Compiled, "models">, { functions }: LiveFacts): readonly Finding[] =>
   [...models.values()].flatMap((model): readonly Finding[] => {
-    const found = model.function === undefined ? null : functionOf(model, functions.get(model.name) ?? [])
-    if (found?.definer !== true) return []
+    const facts = model.function === undefined ? null : functionOf(model, functions.get(model.name) ?? [])
+    if (facts?.definer !== true) return []
     return [
-      found.fixesPath
+      facts.fixesPath
         ? {
           level: "note",
           check: "function",
           resource: model.name,
           field: null,
           message: `${
-            nameOf(found)
+            nameOf(facts)
           } is SECURITY DEFINER: it reads with the rights of its owner, whatever the service may read.`,
           fix: "Make sure that who may read the resource may see all of its rows.",
           sql: []
@@ -34,10 +34,10 @@ export const checkFunctions = ({ models }: Pick<Compiled, "models">, { functions
           resource: model.name,
           field: null,
           message: `${
-            nameOf(found)
+            nameOf(facts)
           } is SECURITY DEFINER and has no search path of its own: who can make objects in a schema of the path can run code with the rights of its owner.`,
           fix: null,
-          sql: [`alter function ${nameOf(found)} set search_path = ${quotedName(found.schema)}, pg_temp;`]
+          sql: [`alter function ${nameOf(facts)} set search_path = ${quotedName(facts.schema)}, pg_temp;`]
         }
     ]
   })

@@ -68,7 +68,7 @@ const hasExpression = (table: TableFacts, model: Model, expression: string): boo
 
 /** The fields that a condition looks at. */
 const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
-  const found = new Set<Field>()
+  const fields = new Set<Field>()
   const waiting: FilterTree[] = [tree]
   while (waiting.length > 0) {
     const next = waiting.pop()!
@@ -81,37 +81,37 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
         waiting.push(next.item)
         break
       case "search":
-        next.fields.forEach((field) => found.add(field))
+        next.fields.forEach((field) => fields.add(field))
         break
       case "pair":
-        found.add(next.field).add(next.other)
+        fields.add(next.field).add(next.other)
         break
       case "some":
       case "count":
-        found.add(next.way.relation.from)
+        fields.add(next.way.relation.from)
         break
       case "true":
       case "false":
         break
       default:
-        found.add(next.field)
+        fields.add(next.field)
     }
   }
-  return found
+  return fields
 }
 
 /** Columns that row filters of some caller use: filters of rules, and the owner where a capability ends in `.own`. */
 const rowFilterFields = (model: Model, compiled: Compiled): ReadonlySet<Field> => {
-  const found = new Set<Field>()
+  const fields = new Set<Field>()
   const rule = compiled.rules.get(model.name)?.read
-  if (rule?.of === "filter") { for (const field of fieldsOf(rule.tree)) found.add(field) }
+  if (rule?.of === "filter") { for (const field of fieldsOf(rule.tree)) fields.add(field) }
   const capabilities = [...compiled.roles?.values() ?? []].flat()
   const own = capabilities.some((capability) =>
     capability.own && (capability.resource === "*" || capability.resource === model.name) &&
     (capability.operation === "*" || capability.operation === "read")
   )
-  if (own && model.owner !== null) found.add(model.owner)
-  return found
+  if (own && model.owner !== null) fields.add(model.owner)
+  return fields
 }
 
 /** Findings about the indexes of one table. `rows` above `large` make a missing index a warning. */
@@ -119,11 +119,11 @@ export const checkIndexes = (
   model: Model,
   table: TableFacts,
   compiled: Compiled,
-  known: { readonly large: number; readonly trigrams: boolean }
+  basis: { readonly large: number; readonly trigrams: boolean }
 ): readonly Finding[] => {
   if (table.kind === "view" || table.kind === "materialized view" || table.kind === "foreign") return []
   const findings: Finding[] = []
-  const level = (table.rows ?? 0) > known.large ? "warning" as const : "note" as const
+  const level = (table.rows ?? 0) > basis.large ? "warning" as const : "note" as const
   const name = tableName(model)
   const tenant = model.tenant
   const keys = model.key.map((field) => field.column)
@@ -274,7 +274,7 @@ export const checkIndexes = (
       ])
     }
   }
-  if (known.trigrams) {
+  if (basis.trigrams) {
     const texts = model.fields.filter((field) => field.kind === "text" && field.searched && !virtual.has(field.column))
     const missing = texts.filter((field) => !hasTrigrams(table, field.column))
     if (missing.length > 0) {

@@ -124,9 +124,9 @@ const checkRows = async (client: Client, model: Model, heirs: readonly string[])
         tableName(model)
       }`
     )
-    const found = rows[0]
+    const row = rows[0]
     return [
-      ...(found?.twice === true
+      ...(row?.twice === true
         ? [about(
           "error",
           null,
@@ -140,7 +140,7 @@ const checkRows = async (client: Client, model: Model, heirs: readonly string[])
             };`
         )]
         : []),
-      ...required.filter((_, i) => found?.nulls[i] === true).map((field) =>
+      ...required.filter((_, i) => row?.nulls[i] === true).map((field) =>
         about(
           "error",
           field.name,

@@ -70,13 +70,13 @@ export const ensureCluster = async (cluster: Cluster): Promise<void> => {
   const version = (): string | undefined => ifPresent(() => readFileSync(join(data, "PG_VERSION"), "utf8"))?.trim()
   removeAbandoned(cluster.base)
   if (version() === undefined) await createCluster(cluster, data)
-  const found = version()
-  if (found !== cluster.major) {
+  const major = version()
+  if (major !== cluster.major) {
     throw impossible(
-      found === undefined
+      major === undefined
         ? `${data} exists but is not a PostgreSQL cluster. Move it away to start with an empty database.`
-        : `${data} was made by PostgreSQL ${found}, but this version ships PostgreSQL ${cluster.major}, which cannot read it.`
-          + ` Dump it with the programs of PostgreSQL ${found}, move the folder away, and restore into the new one`
+        : `${data} was made by PostgreSQL ${major}, but this version ships PostgreSQL ${cluster.major}, which cannot read it.`
+          + ` Dump it with the programs of PostgreSQL ${major}, move the folder away, and restore into the new one`
           + " (docs/guides/embedded-database.md)."
     )
   }
@@ -388,10 +388,10 @@ const startServer = async (
   const begin = performance.now()
   for (;; await sleep(10)) {
     const ended = spawnError !== undefined || child.exitCode !== null || child.signalCode !== null
-    const found = readPidFile(base)
-    if (found !== undefined && (found.pid === child.pid || (tcp && isServer(base, found.pid)))) {
-      if (found.state === "ready") {
-        return { pid: found.pid, host: tcp ? "127.0.0.1" : socketFolder, port, durable: cluster.durable }
+    const pidFile = readPidFile(base)
+    if (pidFile !== undefined && (pidFile.pid === child.pid || (tcp && isServer(base, pidFile.pid)))) {
+      if (pidFile.state === "ready") {
+        return { pid: pidFile.pid, host: tcp ? "127.0.0.1" : socketFolder, port, durable: cluster.durable }
       }
     }
     if (!ended || (tcp && child.exitCode === 0 && performance.now() - begin < 20_000)) continue

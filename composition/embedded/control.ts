@@ -3,7 +3,7 @@
  * in the data folder that names the supervisor in charge, and the line protocol on the control socket. It starts and stops
  * nothing; it never talks to PostgreSQL.
  *
- * Protocol, one line each: the supervisor greets with the {@link Connection} as JSON. A client that wants to stay says
+ * Protocol, one line each: the supervisor greets with the {@link ServerAddress} as JSON. A client that wants to stay says
  * `hello` and is counted from the answer `held` on. `bye` ends that; the answer is `kept` (others still need the server) or,
  * after the server's clean shutdown, `stopped`. A counted connection that closes without `bye` is a client that died.
  */
@@ -36,7 +36,7 @@ export type StartRequest = {
 }
 
 /** How to reach the server, and which one it is. */
-export type Connection = {
+export type ServerAddress = {
   readonly protocol: number
   /** Folder of the unix socket, or 127.0.0.1. */
   readonly host: string
@@ -76,7 +76,10 @@ export const impossible = (message: string): EmbeddedDatabaseError =>
     { final: true }
   )
 
-export const connectionOf = (fields: Omit<Connection, "protocol">): Connection => ({ protocol: PROTOCOL, ...fields })
+export const connectionOf = (fields: Omit<ServerAddress, "protocol">): ServerAddress => ({
+  protocol: PROTOCOL,
+  ...fields
+})
 
 /** The `code` of a Node system error ("ENOENT"), undefined for anything else. */
 export const errorCode = (error: unknown): string | undefined =>
@@ -126,7 +129,7 @@ export const writeRun = (base: string, run: RunFile): void => writeWhole(runPath
 export const removeRun = (base: string): void => rmSync(runPath(base), { force: true })
 
 /** A control connection that is counted, and what the supervisor said on it. */
-export type Attachment = { readonly socket: Socket; readonly connection: Connection }
+export type Attachment = { readonly socket: Socket; readonly connection: ServerAddress }
 
 /** How long a supervisor may take to answer before it counts as dead. It answers from memory, so only a stopped one takes so long. */
 const ANSWER_MS = 3000
@@ -138,11 +141,11 @@ const ANSWER_MS = 3000
  */
 export const attach = async (
   base: string,
-  accept: (connection: Connection) => void
+  accept: (connection: ServerAddress) => void
 ): Promise<Attachment | undefined> => {
-  const found = await greet(base)
-  if (found === undefined) return undefined
-  const { socket, connection, run } = found
+  const attachment = await greet(base)
+  if (attachment === undefined) return undefined
+  const { socket, connection, run } = attachment
   try {
     if (connection.protocol !== PROTOCOL) {
       throw impossible(
@@ -164,9 +167,9 @@ export const attach = async (
 
 /** Is a supervisor serving this folder? */
 export const isServed = async (base: string): Promise<boolean> => {
-  const found = await greet(base)
-  found?.socket.destroy()
-  return found !== undefined
+  const attachment = await greet(base)
+  attachment?.socket.destroy()
+  return attachment !== undefined
 }
 
 const greet = async (base: string): Promise<Attachment & { run: RunFile } | undefined> => {
@@ -175,7 +178,7 @@ const greet = async (base: string): Promise<Attachment & { run: RunFile } | unde
   const socket = connect(run.control)
   socket.on("error", () => socket.destroy()) // for its whole life; `close` follows
   const line = await lineFrom(socket)
-  if (line !== undefined) return { socket, connection: ownJson<Connection>(line), run }
+  if (line !== undefined) return { socket, connection: ownJson<ServerAddress>(line), run }
   socket.destroy()
   return undefined
 }
@@ -184,7 +187,7 @@ const greet = async (base: string): Promise<Attachment & { run: RunFile } | unde
 const lineFrom = (socket: Socket): Promise<string | undefined> =>
   new Promise((resolve) => {
     let text = ""
-    const settle = (line: string | undefined): void => {
+    const finish = (line: string | undefined): void => {
       clearTimeout(timer)
       socket.off("data", hear)
       socket.off("close", end)
@@ -192,9 +195,9 @@ const lineFrom = (socket: Socket): Promise<string | undefined> =>
     }
     const hear = (chunk: Buffer): void => {
       text += chunk.toString()
-      if (text.includes("\n")) settle(text.slice(0, text.indexOf("\n")))
+      if (text.includes("\n")) finish(text.slice(0, text.indexOf("\n")))
     }
-    const end = (): void => settle(undefined)
+    const end = (): void => finish(undefined)
     const timer = setTimeout(end, ANSWER_MS)
     socket.on("data", hear)
     socket.on("close", end)

@@ -12,13 +12,13 @@ import { hasServer, logFile, textFrom } from "./cluster.ts"
 import {
   attach,
   type Attachment,
-  type Connection,
   EmbeddedDatabaseError,
   errorCode,
   EXIT_FINAL,
   giveToFolderOwner,
   impossible,
   readRun,
+  type ServerAddress,
   sleep,
   type StartRequest
 } from "./control.ts"
@@ -76,7 +76,7 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
   const log = options.log ?? (() => {})
   const first = await reach(wish, { ref: true })
   let held: Attachment | undefined = first
-  /** Settles when the supervisor that was lost is found again, or not needed any more. */
+  /** Resolves when the supervisor that was lost is found again, or not needed any more. */
   let search = Promise.resolve()
   let released = false
   let reattached = 0
@@ -143,7 +143,7 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
 }
 
 /** `sslmode=disable` because a PGSSLMODE in the environment would otherwise ask the socket for TLS. */
-const urlOf = ({ host, port, user, database, password }: Connection): string => {
+const urlOf = ({ host, port, user, database, password }: ServerAddress): string => {
   const at = password === undefined ? user : `${user}:${encodeURIComponent(password)}`
   return host.startsWith("/")
     ? `postgresql://${at}@/${database}?host=${encodeURIComponent(host)}&port=${port}&sslmode=disable`
@@ -219,10 +219,10 @@ const reach = async (
   let binaries: Binaries | undefined
   let start: Start | undefined
   for (;; await sleep(25, { ref })) {
-    const found = await attach(wish.base, accept)
-    if (found !== undefined) {
+    const attachment = await attach(wish.base, accept)
+    if (attachment !== undefined) {
       start?.hangUp()
-      return found
+      return attachment
     }
     if (start?.failure !== undefined) throw start.failure
     if (!needed()) {
@@ -244,7 +244,7 @@ const reach = async (
   }
 }
 
-const refuseUnsafe = (wish: Wish) => (connection: Connection): void => {
+const refuseUnsafe = (wish: Wish) => (connection: ServerAddress): void => {
   if (connection.durable || !wish.durable) return
   throw impossible(
     `The database in ${wish.base} is running without durability (started by a test, process ${connection.supervisor}).`
@@ -300,6 +300,6 @@ const startSupervisor = ({ base, linger, durable, tcp }: Wish, binaries: Binarie
 
 /** The environment of the caller is not passed on: NODE_OPTIONS and coverage settings are not meant for a process that outlives it. */
 const supervisorEnvironment = (): NodeJS.ProcessEnv => {
-  const kept = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "HOME", "USERPROFILE"]
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.includes(name)))
+  const variables = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "HOME", "USERPROFILE"]
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => variables.includes(name)))
 }

@@ -89,8 +89,8 @@ const candidates = (request: IdentityRequest): ReadonlyArray<Identity> => {
     ...[request.base, dirname(request.base)].map((folder) => users.find((user) => user.uid === statSync(folder).uid)),
     ...["postgres", "nobody", "node"].map((name) => users.find((user) => user.name === name))
   ]
-  const found = wanted.filter((user) => user !== undefined).filter((user) => user.uid !== 0)
-  const distinct = found.filter((user, index) => found.findIndex((other) => other.uid === user.uid) === index)
+  const fitting = wanted.filter((user) => user !== undefined).filter((user) => user.uid !== 0)
+  const distinct = fitting.filter((user, index) => fitting.findIndex((other) => other.uid === user.uid) === index)
   return [...distinct.map(as), namespaced(nobody)]
 }
 

@@ -72,8 +72,8 @@ const bringUp = async (request: StartRequest): Promise<Running | undefined> => {
 
 /** Only what the programs need: the caller's PG* variables would change how they behave. */
 const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => {
-  const kept = Object.entries(process.env).filter(([name]) => ["PATH", "SystemRoot", "TEMP", "TMP"].includes(name))
-  return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC", ...more }
+  const variables = Object.entries(process.env).filter(([name]) => ["PATH", "SystemRoot", "TEMP", "TMP"].includes(name))
+  return { ...Object.fromEntries(variables), LC_ALL: "C", TZ: "UTC", ...more }
 }
 
 const isProcess = (pid: number): boolean => {
@@ -202,14 +202,14 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
 
   setInterval(() => {
     if (stopping) return
-    const found = readRun(base)
-    if (found === undefined && lstatSync(dataFolder(base), { throwIfNoEntry: false }) === undefined) {
+    const runFile = readRun(base)
+    if (runFile === undefined && lstatSync(dataFolder(base), { throwIfNoEntry: false }) === undefined) {
       void stop() // the whole folder was removed: there is nothing left to serve
-    } else if (found !== undefined && found.supervisor !== process.pid) {
+    } else if (runFile !== undefined && runFile.supervisor !== process.pid) {
       leave() // two had adopted the server; our clients attach to the other
     } else if (!isRunning(base, server.pid)) {
       crashed()
-    } else if (found === undefined) {
+    } else if (runFile === undefined) {
       try {
         writeRun(base, run)
       } catch {

@@ -6,8 +6,8 @@
 import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { renewedColumns } from "../../core/domain/compile/constraint.ts"
 import { declarationOf, elementColumn, nativeText } from "../../core/domain/compile/facts.ts"
-import { isView } from "./key.ts"
 import { snakeCase } from "./names.ts"
+import { isView } from "./table-key.ts"
 
 export const isText = (column: ColumnFacts): boolean =>
   column.values === null && ["text", "varchar", "bpchar", "citext"].includes(column.base)

@@ -26,11 +26,11 @@ import {
 } from "./column.ts"
 import { descriptionOf, wordsOf } from "./comment.ts"
 import { draftFunctions } from "./function.ts"
-import { isView, keyOf, type ViewKey, viewNote } from "./key.ts"
 import { fieldNames, fieldReason, resourceNames, resourceReason, tableText } from "./names.ts"
-import { drawPointers, type Place, type Pointer } from "./relation.ts"
+import { type DraftedView, type TitledField, viewOf } from "./presentation.ts"
+import { drawPointers, type Pointer, type ResourceTable } from "./relation.ts"
 import type { Selected } from "./select.ts"
-import { type DraftedView, type TitledField, viewOf } from "./view.ts"
+import { isView, keyOf, type ViewKey, viewNote } from "./table-key.ts"
 
 export interface DraftedField {
   readonly name: string
@@ -102,7 +102,7 @@ export const draftResources = (
   const called = draftFunctions(functions, tables)
   const left: string[] = []
   const keyless: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly reason: string }> = []
-  const found: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
+  const keyed: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
     const full = tableText(table.schema, table.name)
@@ -145,27 +145,27 @@ export const draftResources = (
       )
       continue
     }
-    found.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
+    keyed.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
   }
   left.push(...called.left)
   const froms = new Map(called.drafts.map(({ from, table }) => [table, from]))
   for (const { key, note, reason, table } of called.drafts) {
     const unfitKey = table.columns.some((column) => key.includes(column.name) && leftOut(column, key) !== null)
-    if (reason === null && !unfitKey) found.push({ table, key, notes: [note] })
+    if (reason === null && !unfitKey) keyed.push({ table, key, notes: [note] })
     else keyless.push({ table, key, reason: reason ?? "Its key cannot be one here" })
   }
   // What stands in comments comes last, so that it takes no name away.
   const names = resourceNames(
-    [...found.map(({ table }) => table), ...keyless.map(({ table }) => table)].map(({ name, schema }) => ({
+    [...keyed.map(({ table }) => table), ...keyless.map(({ table }) => table)].map(({ name, schema }) => ({
       schema,
       table: name,
       ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
     }))
   )
   const place = (
-    { key, notes, table }: (typeof found)[number],
+    { key, notes, table }: (typeof keyed)[number],
     i: number
-  ): Place => {
+  ): ResourceTable => {
     const columns = table.columns.map((column) => column.name)
     const fields = fieldNames(columns)
     const reasons = columns.map((column, at) => fieldReason(column, fields[at]!))
@@ -177,7 +177,7 @@ export const draftResources = (
       notes: [...notes, ...[resourceReason(table.name, names[i]!), ...reasons].filter((reason) => reason !== null)]
     }
   }
-  const places = found.map(place)
+  const places = keyed.map(place)
 
   const pointers = drawPointers(places, tables)
   const grouped = new Set(places.map(({ table }) => table.schema)).size > 1
@@ -186,7 +186,7 @@ export const draftResources = (
     left,
     keyless: keyless.map(({ key, reason, table }, i) => ({
       reason,
-      resource: draftResource(place({ table, key, notes: [] }, found.length + i), new Map(), grouped, froms)
+      resource: draftResource(place({ table, key, notes: [] }, keyed.length + i), new Map(), grouped, froms)
     }))
   }
 }
@@ -233,7 +233,7 @@ const isNumber = (column: ColumnFacts): boolean =>
   isInteger(column) || ["numeric", "float4", "float8"].includes(column.base)
 
 const draftResource = (
-  place: Place,
+  place: ResourceTable,
   pointers: ReadonlyMap<string, Pointer>,
   grouped: boolean,
   froms: ReadonlyMap<TableFacts, string>
@@ -281,13 +281,13 @@ const draftResource = (
         (isCreation(column, table) &&
           (column.nullable || hasDefault(column) || filledBy(plain, column, false, filled) !== null))
     }))
-    const found = boundsOf(table, column)
+    const limits = boundsOf(table, column)
     const own = names.get(column.name)!
     const wrong = !isView(table) && isNumber(column) && !pointers.has(column.name) && column !== version
-      ? wrongNumber(column, own, found.bounds)
+      ? wrongNumber(column, own, limits.bounds)
       : null
     if (wrong !== null) bounds.push(wrong)
-    for (const other of found.others) {
+    for (const other of limits.others) {
       notes.push(`${column.name} (domain ${column.domain}): the database takes only values that pass ${other}`)
     }
   }
@@ -377,7 +377,7 @@ const kindOf = (table: TableFacts, column: ColumnFacts): string => {
   return kind === "f.text()" && longest > 0 && longest <= 1_000_000_000 ? `f.text().max(${longest})` : kind
 }
 
-const draftVector = ({ names }: Place, column: ColumnFacts): DraftedField => {
+const draftVector = ({ names }: ResourceTable, column: ColumnFacts): DraftedField => {
   const name = names.get(column.name)!
   return {
     name,
@@ -391,10 +391,10 @@ const draftVector = ({ names }: Place, column: ColumnFacts): DraftedField => {
 }
 
 const draftField = (
-  { key, names, table }: Place,
+  { key, names, table }: ResourceTable,
   column: ColumnFacts,
   pointer: Pointer | null,
-  known: {
+  traits: {
     readonly sortable: boolean
     readonly softDelete: boolean
     readonly readOnly: boolean
@@ -409,7 +409,7 @@ const draftField = (
   const json = column.base === "json" || column.base === "jsonb"
   const text = isText(column) && values === null && pointer === null
   const code = text && (column.maxLength ?? 4) < 4
-  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly ||
+  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || traits.readOnly ||
     isShownOnly(column)
   const { help, label } = wordsOf(column.comment)
   const kind = values === null ? kindOf(table, column) : enumText(values)
@@ -421,14 +421,14 @@ const draftField = (
     ...(pointer?.modifiers ?? []),
     ...(name === column.name ? [] : [`column(${JSON.stringify(column.name)})`]),
     ...(column.nullable && !inKey ? ["optional()"] : []),
-    ...(known.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
-    ...(byDatabase || known.filledBy === "trigger" ? ["dbDefault()"] : []),
+    ...(traits.filledBy === "service" ? ["stamped()"] : readOnly ? ["readOnly()"] : []),
+    ...(byDatabase || traits.filledBy === "trigger" ? ["dbDefault()"] : []),
     ...(isUnique(table, column) && !inKey && !list ? ["unique()"] : []),
     ...(column.values !== null && !list && pointer === null ? ["ordered(\"type\")"] : []),
     ...(json ? [] : ["filterable()"]),
     // What no index serves is sorted where the table is small. Where it is not, the scan guard refuses, and names the index.
-    ...(hasOrder(kindName(column)) && !known.softDelete &&
-        (known.sortable || (column.base !== "bool" && column.base !== "uuid" && pointer === null))
+    ...(hasOrder(kindName(column)) && !traits.softDelete &&
+        (traits.sortable || (column.base !== "bool" && column.base !== "uuid" && pointer === null))
       ? ["sortable()"]
       : []),
     ...(text && !code && !inKey && !/_(?:id|url|uri|hash|code|key)$/.test(column.name) ? ["searched()"] : []),

@@ -66,13 +66,13 @@ const byShape: readonly Shape[] = [
 
 /** The framework that keeps a table for itself, or null. */
 export const frameworkOf = (table: TableFacts): string | null => {
-  const known = byName.get(table.name)
-  if (known !== undefined) return known
+  const framework = byName.get(table.name)
+  if (framework !== undefined) return framework
   const name = snakeCase(table.name)
   const columns = new Set(table.columns.map((column) => snakeCase(column.name)))
-  const found = byShape.find((shape) =>
+  const shape = byShape.find((shape) =>
     shape.name.test(name) && shape.columns.every((column) => columns.has(column)) &&
     (shape.only !== true || shape.columns.length === columns.size)
   )
-  return found?.of ?? null
+  return shape?.of ?? null
 }

@@ -9,8 +9,8 @@ import { declarationOf } from "../../core/domain/compile/facts.ts"
 import { rowsOf } from "../../core/domain/compile/function-facts.ts"
 import { quotedName } from "../../core/domain/model/table.ts"
 import { kindName } from "./column.ts"
-import { keyOf, same } from "./key.ts"
 import { fieldNames, tableText } from "./names.ts"
+import { keyOf, same } from "./table-key.ts"
 
 /** A function that a resource can be made of. */
 export interface FunctionDraft {
@@ -58,13 +58,13 @@ const argumentsOf = ({ parameters }: FunctionFacts): string => {
 }
 
 /** Why no resource can be made of a function at all, or null. */
-const unfit = (found: FunctionFacts, all: readonly FunctionFacts[]): string | null => {
-  if (!found.executable) return "the database role may not call it"
-  if (found.columns.length === 0) return "its rows have no named columns"
-  if (all.some((other) => other !== found && other.name === found.name && other.schema === found.schema)) {
+const unfit = (facts: FunctionFacts, all: readonly FunctionFacts[]): string | null => {
+  if (!facts.executable) return "the database role may not call it"
+  if (facts.columns.length === 0) return "its rows have no named columns"
+  if (all.some((other) => other !== facts && other.name === facts.name && other.schema === facts.schema)) {
     return "several functions have this name; declare it yourself"
   }
-  const strange = found.parameters.find((each) => each.name === "" || neverArguments.has(kindName(each) || "native"))
+  const strange = facts.parameters.find((each) => each.name === "" || neverArguments.has(kindName(each) || "native"))
   if (strange === undefined) return null
   return strange.name === ""
     ? "its parameters have no names"
@@ -78,24 +78,24 @@ export const draftFunctions = (
 ): { readonly drafts: readonly FunctionDraft[]; readonly left: readonly string[] } => {
   const drafts: FunctionDraft[] = []
   const left: string[] = []
-  for (const found of functions) {
-    const name = tableText(found.schema, found.name)
-    const reason = unfit(found, functions)
+  for (const facts of functions) {
+    const name = tableText(facts.schema, facts.name)
+    const reason = unfit(facts, functions)
     if (reason !== null) {
-      left.push(`${name}(${found.signature}): ${reason}`)
+      left.push(`${name}(${facts.signature}): ${reason}`)
       continue
     }
-    const rows = tables.find((table) => found.rowType !== null && same(table, found.rowType))
+    const rows = tables.find((table) => facts.rowType !== null && same(table, facts.rowType))
     const key = rows === undefined ? null : keyOf(rows)
     drafts.push({
-      table: rowsOf(found),
+      table: rowsOf(facts),
       key: key ?? [],
-      from: `fn(${JSON.stringify(name)}, ${argumentsOf(found)})`,
+      from: `fn(${JSON.stringify(name)}, ${argumentsOf(facts)})`,
       note: `a function: check that ${key === null ? "its key" : key.join(", ")} always tells its rows apart`,
-      reason: found.volatility === "volatile"
+      reason: facts.volatility === "volatile"
         ? `VOLATILE functions may change data, so none is read. If this one changes nothing: alter function ${
-          quotedName(found.schema)
-        }.${quotedName(found.name)}(${found.signature}) stable`
+          quotedName(facts.schema)
+        }.${quotedName(facts.name)}(${facts.signature}) stable`
         : key === null
         ? "Nothing says which columns tell the rows of this function apart"
         : null

@@ -32,16 +32,20 @@ const longestName = 63
 /** `name`, or with the first number that makes it unlike all of `taken`; adds it to them. Either is cut to what a name may have. */
 export const unique = (name: string, taken: Set<string>): string => {
   const cut = (end: string): string => `${name.slice(0, longestName - end.length).replace(/_+$/, "")}${end}`
-  let found = name.length > longestName ? cut("") : name
-  for (let i = 2; taken.has(found); i++) found = cut(`_${i}`)
-  taken.add(found)
-  return found
+  let free = name.length > longestName ? cut("") : name
+  for (let i = 2; taken.has(free); i++) free = cut(`_${i}`)
+  taken.add(free)
+  return free
 }
 
 /** Keeps names that are allowed as they are. Other names are made, different from these and from each other. */
-const named = <A>(of: readonly A[], kept: (each: A) => string | null, made: (each: A) => string): readonly string[] => {
-  const taken = new Set(of.flatMap((each) => kept(each) ?? []))
-  return of.map((each) => kept(each) ?? unique(made(each), taken))
+const named = <A>(
+  of: readonly A[],
+  ownName: (each: A) => string | null,
+  made: (each: A) => string
+): readonly string[] => {
+  const taken = new Set(of.flatMap((each) => ownName(each) ?? []))
+  return of.map((each) => ownName(each) ?? unique(made(each), taken))
 }
 
 /** The names of a table's columns as fields': unchanged where the rules allow it. */

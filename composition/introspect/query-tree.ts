@@ -67,17 +67,17 @@ const rightJoin = "3"
 
 /** The places in the range table in the order in which a join keeps rows: the outer side first. */
 const driven = (item: Node | null): readonly number[] => {
-  const found: number[] = []
+  const places: number[] = []
   const stack: Array<Node | null> = [item]
   while (stack.length > 0) {
     const at = stack.pop()!
-    if (typeOf(at) === "RANGETBLREF") found.push(Number(first(at, "rtindex")))
+    if (typeOf(at) === "RANGETBLREF") places.push(Number(first(at, "rtindex")))
     else if (typeOf(at) === "JOINEXPR") {
       const sides = [node(first(at, "larg")), node(first(at, "rarg"))]
       stack.push(...(first(at, "jointype") === rightJoin ? sides : sides.toReversed()))
     }
   }
-  return found
+  return places
 }
 
 /** Reads `ev_action` of a view's rule; null where it is no query that can be read. */
@@ -94,13 +94,15 @@ export const readViewQuery = (tree: string): ViewQuery | null => {
     })
   const columns = new Map<string, Origin | null>()
   /** Names of shown columns by the reference that clauses use; null for what is not shown. */
-  const shown = new Map<string, string | null>()
+  const byReference = new Map<string, string | null>()
   for (const each of list(query, "targetList")) {
     const entry = node(each)
     const name = text(first(entry, "resname"))
     const hidden = first(entry, "resjunk") === "true"
     const reference = text(first(entry, "ressortgroupref"))
-    if (reference !== null && reference !== "0") shown.set(reference, hidden || name === null ? null : unescaped(name))
+    if (reference !== null && reference !== "0") {
+      byReference.set(reference, hidden || name === null ? null : unescaped(name))
+    }
     if (hidden || name === null) continue
     const [table, column] = [text(first(entry, "resorigtbl")), text(first(entry, "resorigcol"))]
     columns.set(
@@ -109,7 +111,9 @@ export const readViewQuery = (tree: string): ViewQuery | null => {
     )
   }
   const named = (member: string): readonly string[] | null => {
-    const names = list(query, member).map((clause) => shown.get(text(first(node(clause), "tleSortGroupRef")) ?? ""))
+    const names = list(query, member).map((clause) =>
+      byReference.get(text(first(node(clause), "tleSortGroupRef")) ?? "")
+    )
     return names.length > 0 && names.every((name) => typeof name === "string") ? names : null
   }
   const plain = list(query, "groupingSets").length === 0

@@ -7,11 +7,11 @@ import type { ColumnFacts, ForeignKeyFacts, TableFacts } from "../../core/domain
 import { objectName } from "../../core/domain/compile/check.ts"
 import { declarationOf } from "../../core/domain/compile/facts.ts"
 import { leftOut } from "./column.ts"
-import { same } from "./key.ts"
 import { tableText, unique } from "./names.ts"
+import { same } from "./table-key.ts"
 
 /** A table that becomes a resource. */
-export interface Place {
+export interface ResourceTable {
   readonly table: TableFacts
   readonly name: string
   readonly key: readonly string[]
@@ -32,7 +32,8 @@ export type Pointers = ReadonlyMap<string, ReadonlyMap<string, Pointer>>
 
 const idOf = ({ schema, table }: ForeignKeyFacts["target"]): string => `${schema}\0${table}`
 
-const columnOf = ({ table }: Place, name: string): ColumnFacts => table.columns.find((column) => column.name === name)!
+const columnOf = ({ table }: ResourceTable, name: string): ColumnFacts =>
+  table.columns.find((column) => column.name === name)!
 
 /** A relation has the kind of the key it points at, so their types must be equal, except for the length of a text. */
 const fits = (own: ColumnFacts, key: ColumnFacts): boolean => {
@@ -44,28 +45,31 @@ const fits = (own: ColumnFacts, key: ColumnFacts): boolean => {
  * The column of a foreign key that holds the whole key of its target, or null. A foreign key of several columns has one where the target's
  * key is a single one of those that it points at: the others then follow from it.
  */
-const holderOf = (foreign: ForeignKeyFacts, target: Place): string | null =>
+const holderOf = (foreign: ForeignKeyFacts, target: ResourceTable): string | null =>
   target.key.length === 1 ? foreign.columns[foreign.target.columns.indexOf(target.key[0]!)] ?? null : null
 
-type Targets = ReadonlyMap<string, Place>
+type Targets = ReadonlyMap<string, ResourceTable>
 
 /** The resource that each column of a table leads to. Foreign keys of one column come first. */
-const targetsOf = (place: Place, places: Targets): ReadonlyMap<string, Place> => {
-  const found = new Map<string, Place>()
+const targetsOf = (place: ResourceTable, places: Targets): ReadonlyMap<string, ResourceTable> => {
+  const targets = new Map<string, ResourceTable>()
   for (const foreign of place.table.foreignKeys.toSorted((a, b) => a.columns.length - b.columns.length)) {
     const target = places.get(idOf(foreign.target))
     const column = target === undefined ? null : holderOf(foreign, target)
-    if (target === undefined || column === null || found.has(column)) continue
+    if (target === undefined || column === null || targets.has(column)) continue
     const own = columnOf(place, column)
-    if (leftOut(own, place.key) === null && fits(own, columnOf(target, target.key[0]!))) found.set(column, target)
+    if (leftOut(own, place.key) === null && fits(own, columnOf(target, target.key[0]!))) targets.set(column, target)
   }
-  return found
+  return targets
 }
 
 /** Whether a key's kind can be found by following its relations: they must not lead in a circle. */
-const grounded = (place: Place, targets: ReadonlyMap<Place, ReadonlyMap<string, Place>>): boolean => {
-  const seen = new Set<Place>()
-  for (let at: Place | undefined = place; at !== undefined; at = targets.get(at)?.get(at.key[0]!)) {
+const grounded = (
+  place: ResourceTable,
+  targets: ReadonlyMap<ResourceTable, ReadonlyMap<string, ResourceTable>>
+): boolean => {
+  const seen = new Set<ResourceTable>()
+  for (let at: ResourceTable | undefined = place; at !== undefined; at = targets.get(at)?.get(at.key[0]!)) {
     if (seen.has(at)) return false
     seen.add(at)
     if (at.key.length > 1) return true
@@ -77,8 +81,8 @@ const grounded = (place: Place, targets: ReadonlyMap<Place, ReadonlyMap<string, 
 class Ways {
   readonly #taken = new Map<string, Set<string>>()
   #of(resource: string): Set<string> {
-    const known = this.#taken.get(resource)
-    if (known !== undefined) return known
+    const names = this.#taken.get(resource)
+    if (names !== undefined) return names
     const made = new Set<string>()
     this.#taken.set(resource, made)
     return made
@@ -97,7 +101,7 @@ const listed = (columns: readonly string[]): string => columns.length === 1 ? co
 
 /** Why a foreign key is no relation; null where a note says so already, of its column. */
 const whyNone = (
-  place: Place,
+  place: ResourceTable,
   foreign: ForeignKeyFacts,
   places: Targets,
   all: readonly TableFacts[],
@@ -126,13 +130,13 @@ const whyNone = (
 }
 
 /** The relations of all resources. What is none is noted at its resource. */
-export const drawPointers = (places: readonly Place[], tables: readonly TableFacts[]): Pointers => {
+export const drawPointers = (places: readonly ResourceTable[], tables: readonly TableFacts[]): Pointers => {
   const byTable = new Map(
     places.map((place) => [idOf({ ...place.table, table: place.table.name, columns: [] }), place])
   )
   const targets = new Map(places.map((place) => [place, targetsOf(place, byTable)]))
   const ways = new Ways()
-  const drawn: Array<{ place: Place; column: string; target: Place; as: string }> = []
+  const drawn: Array<{ place: ResourceTable; column: string; target: ResourceTable; as: string }> = []
   for (const place of places) {
     const circular = place.key.length === 1 && !grounded(place, targets)
     const own = targets.get(place)!

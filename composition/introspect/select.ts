@@ -8,7 +8,7 @@ import { frameworkOf } from "./framework.ts"
 import { tableText } from "./names.ts"
 
 /** Which tables were asked for; empty lists: all of `public`. */
-export interface Selection {
+export interface TableSelection {
   readonly schemas: readonly string[]
   /** Names with or without a schema; `*` stands for any characters. */
   readonly tables: readonly string[]
@@ -37,7 +37,7 @@ const matches = (pattern: string): (table: TableFacts) => boolean => {
 }
 
 /** Chooses among the tables that were found. A misspelt name must not show a table that was to be left out, so it is missing. */
-export const select = (found: readonly TableFacts[], { exclude, tables }: Selection): Selected => {
+export const select = (all: readonly TableFacts[], { exclude, tables }: TableSelection): Selected => {
   const any = (patterns: readonly string[]) => {
     const tests = patterns.map(matches)
     return (table: TableFacts): boolean => tests.some((test) => test(table))
@@ -45,7 +45,7 @@ export const select = (found: readonly TableFacts[], { exclude, tables }: Select
   const asked = any(tables)
   const named = any(tables.filter((pattern) => !pattern.includes("*")))
   const excluded = any(exclude)
-  const chosen = found.filter((table) => (tables.length === 0 || asked(table)) && !excluded(table))
+  const chosen = all.filter((table) => (tables.length === 0 || asked(table)) && !excluded(table))
   const frameworks = chosen.flatMap((table) => {
     const of = named(table) ? null : frameworkOf(table)
     return of === null ? [] : [{ table, of }]
@@ -55,6 +55,6 @@ export const select = (found: readonly TableFacts[], { exclude, tables }: Select
     tables: chosen.filter((table) => !theirs.has(table)),
     frameworks: frameworks.map(({ of, table }) => ({ table: tableText(table.schema, table.name), of })),
     missing: [...tables, ...exclude.filter((pattern) => !pattern.includes("*"))]
-      .filter((pattern) => !found.some(matches(pattern)))
+      .filter((pattern) => !all.some(matches(pattern)))
   }
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
 import { openDatabase, type TestDatabase } from "../../test/support/postgres.ts"
 import { withPostgres } from "../startup.ts"
-import { same, viewKeys } from "./key.ts"
 import { readViewQuery } from "./query-tree.ts"
+import { same, viewKeys } from "./table-key.ts"
 import { traceViews, withForeignKeys } from "./trace.ts"
 
 it.each(["", "(", ")))", "({QUERY :targetList", "<>", "{OTHER :x 1}", "({QUERY :rtable <> :targetList <>})", "\\"])(

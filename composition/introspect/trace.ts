@@ -7,17 +7,17 @@ import type { QueryTrees } from "../../adapters/postgres/facts.ts"
 import type { ForeignKeyFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { type Origin, readViewQuery, type ViewQuery } from "./query-tree.ts"
 
-interface Place {
+interface QualifiedName {
   readonly schema: string
   readonly table: string
 }
 
 /** A view with its columns followed to tables. */
-export interface TracedView extends Place {
+export interface TracedView extends QualifiedName {
   /** The tables behind it, the driving one first. */
-  readonly tables: readonly Place[]
+  readonly tables: readonly QualifiedName[]
   /** By column: the column of a table that it shows; null where it is computed. */
-  readonly columns: ReadonlyMap<string, (Place & { readonly column: string }) | null>
+  readonly columns: ReadonlyMap<string, (QualifiedName & { readonly column: string }) | null>
   /** The columns that tell its rows apart because it groups by them, or null. */
   readonly groups: readonly string[] | null
 }
@@ -32,20 +32,20 @@ export const traceViews = ({ columns, views }: QueryTrees): readonly TracedView[
     const query = readViewQuery(tree)
     if (query !== null) queries.set(number, query)
   }
-  const places = new Map<string, Place>()
+  const places = new Map<string, QualifiedName>()
   const names = new Map<string, string>()
   for (const { column, name, number, schema, table } of columns) {
     places.set(number, { schema, table })
     names.set(`${number} ${column}`, name)
   }
-  const follow = (origin: Origin | null, depth: number): (Place & { readonly column: string }) | null => {
+  const follow = (origin: Origin | null, depth: number): (QualifiedName & { readonly column: string }) | null => {
     const place = origin === null ? undefined : places.get(origin.table)
     const name = origin === null ? undefined : names.get(`${origin.table} ${origin.column}`)
     if (origin === null || place === undefined || name === undefined || depth > deepest) return null
     const query = queries.get(origin.table)
     return query === undefined ? { ...place, column: name } : follow(query.columns.get(name) ?? null, depth + 1)
   }
-  const tablesOf = (numbers: readonly string[], depth: number): readonly Place[] =>
+  const tablesOf = (numbers: readonly string[], depth: number): readonly QualifiedName[] =>
     depth > deepest ? [] : numbers.flatMap((number) => {
       const query = queries.get(number)
       const place = places.get(number)
@@ -73,7 +73,7 @@ export const withForeignKeys = (view: TableFacts, traced: TracedView, tables: re
   ...view,
   foreignKeys: [...traced.columns].flatMap(([column, origin]): readonly ForeignKeyFacts[] => {
     const table = tables.find((each) => each.schema === origin?.schema && each.name === origin.table)
-    const found = table?.foreignKeys.find((key) => key.columns.length === 1 && key.columns[0] === origin?.column)
-    return found === undefined ? [] : [{ ...found, columns: [column] }]
+    const foreign = table?.foreignKeys.find((key) => key.columns.length === 1 && key.columns[0] === origin?.column)
+    return foreign === undefined ? [] : [{ ...foreign, columns: [column] }]
   })
 })

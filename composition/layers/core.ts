@@ -16,7 +16,7 @@ import { makeFiles, usualFileSettings } from "../files.ts"
 import { fileReport, type Foundation, foundationOn } from "../foundation.ts"
 import { filesSecretOf } from "./storage.ts"
 
-/** What the use cases stand on, without the checks of records that stand on it themselves. */
+/** The foundation of the use cases, without the record checks, which need it themselves. */
 export class Ground extends Context.Service<Ground, Foundation>()("resource-admin/Ground") {}
 
 /** What the use cases stand on. */

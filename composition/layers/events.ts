@@ -1,6 +1,6 @@
 /**
- * Events as layers: servers of receivers, the extension with subscriptions that people make, the use cases with its checks, and what dispatches. The
- * extension stands on the ground, the use cases on both, and what dispatches on the use cases: nothing is needed before it is there.
+ * Events as layers: connections to receivers, the extension with subscriptions that people make, the use cases with its checks, and the dispatch. The
+ * extension needs the ground, the use cases need both, and the dispatch needs the use cases. So every value exists before it is needed.
  */
 
 import * as Context from "effect/Context"
@@ -18,7 +18,13 @@ import { Webhooks } from "../../core/ports/webhooks.ts"
 import { Bell } from "../bell.ts"
 import { Deployment, type DeploymentSettings } from "../deployment.ts"
 import type { MailOwner } from "../disabled.ts"
-import { allSubscriptions, type EventsService, makeEvents, makeExtension, type WebhooksExtension } from "../events.ts"
+import {
+  allSubscriptions,
+  type EventsService,
+  makeEvents,
+  makeExtension,
+  type WebhooksExtension
+} from "../event-parts.ts"
 import { withChecks } from "../foundation.ts"
 import { Ground, Uses } from "./core.ts"
 import { JobRunner } from "./queue.ts"
@@ -46,22 +52,22 @@ const mailOwnerOf = ({ accounts, compiled: { options } }: DeploymentSettings): M
   return (disabled) => mailer.webhookDisabled({ ...disabled, page: pages === null ? null : `${pages}/${disabled.id}` })
 }
 
-/** It ends when everybody has been told of what it disabled. */
+/** The scope closes after every owner has been told which of their subscriptions was disabled. */
 const extension = Layer.effect(
   Extension,
   Effect.gen(function*() {
     const told = yield* Deployment
-    const kept = yield* Effect.serviceOption(Webhooks)
-    const made = Option.isNone(kept) ? null : makeExtension({
+    const store = yield* Effect.serviceOption(Webhooks)
+    const made = Option.isNone(store) ? null : makeExtension({
       compiled: told.compiled,
       ground: yield* Ground,
-      kept: kept.value,
+      store: store.value,
       outbound: yield* Outbound,
       log: told.log,
       ownerRoles: told.ownerRoles,
       mailOwner: mailOwnerOf(told)
     })
-    if (made !== null) yield* Effect.addFinalizer(() => Effect.promise(made.settled))
+    if (made !== null) yield* Effect.addFinalizer(() => Effect.promise(made.whenIdle))
     return made
   })
 )

@@ -49,10 +49,10 @@ const changes = Layer.effect(
   Changes,
   Effect.gen(function*() {
     const { compiled: { models, webhooks } } = yield* Deployment
-    const kept = webhooks === null || webhooks.keepEventsMs === null
+    const keeping = webhooks === null || webhooks.keepEventsMs === null
       ? null
       : { schema: webhooks.schema, keptMs: webhooks.keepEventsMs }
-    return makeChanges(yield* Connection, models, kept)
+    return makeChanges(yield* Connection, models, keeping)
   })
 )
 

@@ -11,7 +11,7 @@ import { Bell } from "../bell.ts"
 import { queueConnections, usualSizes } from "../connections.ts"
 import { type LazyPool, openPool } from "../database.ts"
 import { Deployment } from "../deployment.ts"
-import { type AdminDatabase, makeDatabase, startWorkers } from "../jobs.ts"
+import { type AdminDatabase, makeDatabase, startWorkers } from "../job-queue.ts"
 import { Database } from "./postgres.ts"
 
 /** What runs jobs. */

@@ -32,13 +32,13 @@ export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
 /** Two lists instead of a `Map`: they are made for each request, and most requests name one resource. */
 const resolvedOnce = (resolve: Accesses): Accesses => {
   const names: string[] = []
-  const found: Array<Access | null> = []
+  const accesses: Array<Access | null> = []
   return (resource) => {
     const at = names.indexOf(resource)
-    if (at !== -1) return found[at]!
+    if (at !== -1) return accesses[at]!
     const access = resolve(resource)
     names.push(resource)
-    found.push(access)
+    accesses.push(access)
     return access
   }
 }

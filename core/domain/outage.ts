@@ -1,6 +1,6 @@
 /**
- * What keeps a database from doing anything right now, whoever asks: the one place that tells it from a failed statement, and says it to callers. It decides
- * by the code of an error alone, so every driver's errors can be judged.
+ * Outages: states of a database in which it can answer nobody. This module alone tells an outage from a failed statement, and words it for callers. It
+ * judges the code of an error only, so it fits the errors of every driver.
  */
 
 import { type Problem, problem } from "./problem.ts"
@@ -70,8 +70,8 @@ export const outageOf = (error: unknown): Outage | null => {
     const { _tag, cause, code, errors, message, reason }: Failure = at
     // The failure of a port was judged already.
     if (typeof _tag === "string" && isOutage(_tag)) return _tag
-    const found = typeof code === "string" ? outageOfCode(code) : null
-    if (found !== null) return found
+    const outage = typeof code === "string" ? outageOfCode(code) : null
+    if (outage !== null) return outage
     if (typeof code !== "string" && typeof message === "string") {
       if (busyText.test(message)) return "Overloaded"
       if (awayText.test(message)) return "Unavailable"

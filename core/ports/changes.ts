@@ -20,7 +20,7 @@ import type { RecordsError } from "./records.ts"
 /** How long a holder may be silent before another takes over. */
 export const leaseSeconds = 10
 
-/** Another holder took over and has settled some of the changes. */
+/** Another holder took over and has removed some of the changes. */
 export class Taken extends Data.TaggedError("Taken")<{}> {}
 
 /** A place among kept changes. */
@@ -63,7 +63,7 @@ export interface ChangesService {
   /** The time of the oldest change that is kept after its dispatch; null: none is. */
   readonly keptSince: Effect.Effect<string | null, RecordsError>
   /** Kept changes from a time on and before another, in the order of their times, after a position; at most `limit`, and not many more bytes than a process can hold. */
-  readonly kept: (
+  readonly between: (
     range: { readonly since: string; readonly until: string; readonly after: KeptPosition | null },
     limit: number
   ) => Effect.Effect<readonly StoredChange[], RecordsError>

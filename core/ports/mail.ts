@@ -1,8 +1,8 @@
 /**
- * The port to a mail server. The service itself stands in the domain, because jobs are given it.
+ * The port to a mail server. The interface of the service is in the domain, because jobs get it.
  *
  * Contract (test/contracts/mail.ts runs it against every implementation): `send` resolves once the server has taken the mail for every recipient, and
- * rejects with a `MailError` otherwise; it tries once. What stands in a message becomes no further header, whatever it is.
+ * rejects with a `MailError` otherwise; it tries once. No text of a message becomes another header.
  */
 
 import * as Context from "effect/Context"

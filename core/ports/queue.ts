@@ -1,13 +1,14 @@
 /**
- * The port to the queue of jobs. `QueueService` is for every process: it enqueues and tells what there is. `Workers` are what a process has that
- * runs jobs. The domain decides what a job is and what a try gave; the adapter keeps jobs, times and locks.
+ * The port to the queue of jobs. Every process has a `QueueService`, which enqueues and lists jobs. A process that runs jobs also has `Workers`. The
+ * domain defines jobs and judges tries; the adapter stores jobs, times and locks.
  *
  * Contract (test/contracts/queue.ts runs it against the fake and PostgreSQL):
- * - What is enqueued within a transaction is there when that commits, and never was when it rolls back.
- * - A job is run at least once; one whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
- * - A job that a worker lost is not completed by it later.
- * - Nothing of a paused name is fetched, by nobody; its jobs and the runs of its schedule wait.
-- Of a key one job waits, or, of one that is kept while it runs, one job has not ended; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
+ * - A job that is enqueued within a transaction exists when the transaction commits, and never did when it rolls back.
+ * - A job is run at least once. A job whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
+ * - A worker that lost a job cannot complete it later.
+ * - No worker fetches jobs of a paused name; its jobs and the runs of its schedule wait.
+ * - At most one job of a key waits. Of a key that is kept while its job runs, at most one job has not ended. The jobs of a group run one after the
+ *   other, in the order of enqueuing, and a failed job holds the later ones back.
  */
 
 import * as Context from "effect/Context"
@@ -134,7 +135,10 @@ export interface Attempt {
   /** From 1. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** Has a function called once the try is to end: its worker stops and waits no longer, or has lost the job. Gives what takes that back. */
+  /**
+   * Registers a function to call once the try must end: because its worker stops and waits no longer, or because it has lost the job. Returns a
+   * function that removes it.
+   */
   readonly onStop: (call: () => void) => () => void
   readonly timers: Timers
   /** Keeps how far the try is, as long as it has its job. It waits for nothing. */

@@ -114,7 +114,7 @@ export interface DirectStorage {
     path: string,
     options: { readonly size: number; readonly seconds: number }
   ) => Effect.Effect<SignedPut, StorageError>
-  /** Copies a file as it is to a path, with a type. Nothing that its sender said of it is taken along. False: it is not there. */
+  /** Copies a file unchanged to a path, with a type. Headers of the original's sender are not copied. False: there is no such file. */
   readonly copy: (from: string, to: string, type: string) => Effect.Effect<boolean, StorageError>
 }
 

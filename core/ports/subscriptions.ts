@@ -1,10 +1,11 @@
 /**
- * The port to subscriptions: those of the configuration and those that people made, as they are now in all processes. Only the roles of an owner may be up to
- * a second old.
+ * The port to subscriptions, declared and made by people, in their present state over all processes. Only the roles of an owner may be up to a second
+ * old.
  *
- * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too, with every change that was committed before it was asked for.
- * `unchanged` says no for one that has changed or is gone, if that was committed before it was asked. `rolesOf` gives the roles that a subscription acts with now:
- * those that it keeps, as far as its owner has them now in its tenant. Null: its owner may not act any more, because they are banned, deleted, or without any of these roles. `ended` is told of every try; it decides when a subscription is disabled.
+ * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too, with every change that was committed before the
+ * call. `unchanged` is false for a subscription that was changed or deleted before the call. `rolesOf` gives the roles that a subscription acts with
+ * now: its stored roles, as far as its owner still has them in its tenant. Null: its owner may not act any more, because they are banned, deleted, or
+ * without any of these roles.
  */
 
 import * as Context from "effect/Context"

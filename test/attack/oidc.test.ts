@@ -4,7 +4,7 @@ import { Pool } from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { authMigrationSql } from "../../adapters/auth/migration.ts"
 import { issueToken, listUsers, setUserBanned } from "../../adapters/auth/users.ts"
-import type { ProviderDeclaration } from "../../core/domain/account/provider.ts"
+import type { ProviderDeclaration } from "../../core/domain/account/identity-provider.ts"
 import { type FakeProvider, openProvider, type Person } from "./provider.ts"
 import { authUrl, type Got, type Instance, openStage, password, type Stage } from "./stage.ts"
 

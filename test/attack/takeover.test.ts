@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import type { AuthEvent } from "../../adapters/auth/events.ts"
+import type { AuthEvent } from "../../adapters/auth/auth-log.ts"
 import { authMigrationSql } from "../../adapters/auth/migration.ts"
 import { removePasskeys, revokeUser, setUserPassword, setUserRole } from "../../adapters/auth/users.ts"
 import { codeAt } from "../support/totp.ts"

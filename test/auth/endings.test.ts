@@ -13,7 +13,7 @@ import {
   setUserPassword,
   setUserRole
 } from "../../adapters/auth/users.ts"
-import { type AccountChange, endings, type Held } from "../../core/domain/account/ending.ts"
+import { type AccountChange, type CredentialKind, endings } from "../../core/domain/account/ending.ts"
 import { codeAt } from "../support/totp.ts"
 import { ask, cookiesOf, openStore, password, sessionOf, type Store } from "./store.ts"
 
@@ -79,10 +79,10 @@ const endedBy = async ({ id }: Person, change: () => Promise<unknown>) => {
   const before = await held(id)
   await change()
   const after = await held(id)
-  const gone: readonly Held[] = before.names.filter((name) => !after.names.includes(name))
+  const gone: readonly CredentialKind[] = before.names.filter((name) => !after.names.includes(name))
   return {
     before: before.names,
-    ended: new Set<Held>([...gone, ...(after.epoch === before.epoch ? [] : ["tokens" as const])])
+    ended: new Set<CredentialKind>([...gone, ...(after.epoch === before.epoch ? [] : ["tokens" as const])])
   }
 }
 
@@ -149,7 +149,7 @@ describe("a change of an account ends what the table says, and nothing else", ()
       const to = await person()
       await first?.(to)
       const { before, ended } = await endedBy(to, () => make(to))
-      const holds = (name: Held): boolean => name === "tokens" || before.includes(name)
+      const holds = (name: CredentialKind): boolean => name === "tokens" || before.includes(name)
       expect([...ended].toSorted()).toEqual(endings[change].filter(holds).toSorted())
     }
   )

@@ -33,7 +33,7 @@ describe("the fake", () => {
         id: `made:${++last}`,
         reader: { of: "owner", id: owner, roles },
         enabled,
-        kept: { stamp: "", failing: false }
+        state: { stamp: "", failing: false }
       }
       fake.make(made)
       return made.id

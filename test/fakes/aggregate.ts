@@ -5,7 +5,7 @@
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import type { Field, SortKey } from "../../core/domain/model/model.ts"
 import { facetField } from "../../core/domain/model/model.ts"
-import type { Place } from "../../core/domain/read/aggregate.ts"
+import type { GroupField } from "../../core/domain/read/aggregate.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
 import type {
   FacetsPlan,
@@ -25,7 +25,7 @@ import { cellsIn } from "../../core/domain/value/list.ts"
 export type CellsOf = (row: Row, field: Field) => Cell
 
 /** The cell of a field that may be one of a related record. */
-export type CellsAt = (row: Row, place: Place) => Cell
+export type CellsAt = (row: Row, place: GroupField) => Cell
 
 /** A decimal text as an integer and its number of fraction digits. Understands exponents, as floats have them. */
 interface Numeral {

@@ -83,7 +83,7 @@ export const makeFakeChanges = (
         for (const relation of relations) watched.set(relation, clock + watchedSeconds)
       }),
     keptSince: Effect.sync(() => inOrder()[0]?.at ?? null),
-    kept: ({ after, since, until }, limit) =>
+    between: ({ after, since, until }, limit) =>
       Effect.sync(() =>
         inOrder().filter(({ at, sequence }) =>
           at >= since && at < until &&

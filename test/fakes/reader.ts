@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
-import { cellIn, cellThrough, evaluate, operandCell, type Related } from "../../core/domain/filter/evaluate.ts"
+import { cellIn, cellThrough, evaluate, operandCell, type RowsThrough } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import { pathOf } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree, OrderKey } from "../../core/domain/filter/tree.ts"
@@ -64,17 +64,17 @@ export const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsErro
 }
 
 /** Related records among those that `read` gives. */
-export const relatedIn = (read: (model: Model) => readonly Row[]): Related => ({ model, to }, value) =>
+export const relatedIn = (read: (model: Model) => readonly Row[]): RowsThrough => ({ model, to }, value) =>
   read(model).flatMap((row) => {
     const cell = cellOf(row, to)
     return cell !== null && compareCells(to, cell, value) === 0 ? [(field: Field) => cellOf(row, field)] : []
   })
 
-export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings, related: Related): boolean =>
+export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings, related: RowsThrough): boolean =>
   evaluate(tree, (field) => cellOf(row, field), bindings, related)
 
 /** The cell that a row has for a key of an order. */
-export const keyCell = (row: Row, { field, ways = [] }: OrderKey, bindings: Bindings, related: Related): Cell =>
+export const keyCell = (row: Row, { field, ways = [] }: OrderKey, bindings: Bindings, related: RowsThrough): Cell =>
   cellThrough(ways, field, (of) => cellOf(row, of), bindings, related)
 
 /** A row of a page: columns, checks, hash, the cell of the order's path. */
@@ -82,7 +82,7 @@ const pageRow = (
   row: Row,
   { checks, columns, hashed = [], order }: PageShape,
   bindings: Bindings,
-  related: Related
+  related: RowsThrough
 ): Row => {
   const path = pathOf(order)
   return [
@@ -97,13 +97,13 @@ export const answer = (
   columns: readonly Field[],
   checks: readonly FilterTree[],
   bindings: Bindings,
-  related: Related
+  related: RowsThrough
 ): Row => [
   ...columns.map((field) => cellOf(row, field)),
   ...checks.map((check) => String(passesTree(check, row, bindings, related)))
 ]
 
-export const pageOf = (plan: PagePlan, rows: readonly Row[], related: Related): readonly Row[] => {
+export const pageOf = (plan: PagePlan, rows: readonly Row[], related: RowsThrough): readonly Row[] => {
   const { bindings, shape } = plan
   const { order } = shape
   const places = new Map<Row, readonly Cell[]>()
@@ -135,7 +135,7 @@ export const pageOf = (plan: PagePlan, rows: readonly Row[], related: Related): 
 export const relatedOf = (
   { bindings, how, keys, shape, to }: RelatedPlan,
   rows: readonly Row[],
-  related: Related
+  related: RowsThrough
 ): readonly Row[] => {
   const { order } = shape
   const place = (row: Row) => (index: number): Cell => keyCell(row, order[index]!, bindings, related)

@@ -42,7 +42,7 @@ export const makeFakeSubscriptions = (configured: readonly Subscription[]): Fake
     all: Effect.sync(() => [...configured, ...[...made.values()].map(({ subscription }) => subscription)]),
     find: (id) => Effect.sync(() => configured.find((each) => each.id === id) ?? made.get(id)?.subscription ?? null),
     unchanged: (subscription) =>
-      Effect.sync(() => subscription.kept === null || made.get(subscription.id)?.subscription === subscription),
+      Effect.sync(() => subscription.state === null || made.get(subscription.id)?.subscription === subscription),
     rolesOf: ({ id, reader }) =>
       Effect.sync(() => {
         if (reader.of !== "owner") return []

@@ -3,7 +3,7 @@
 export const faults = [
   {
     rule: "a draft is there again after a reload",
-    file: "web/admin/record/kept.ts",
+    file: "web/admin/record/draft-store.ts",
     old: "const text = sessionStorage.getItem(storeOf(place))",
     new: "const text = sessionStorage.getItem(`${storeOf(place)}.`)",
     tests: ["test/browser/admin/life.test.ts"]
@@ -73,10 +73,10 @@ export const faults = [
   },
   {
     rule: "drafts hold no links of files",
-    file: "web/admin/record/kept.ts",
+    file: "web/admin/record/draft-store.ts",
     old: "files.has(name) ? withoutLinks(value) : value",
     new: "value",
-    tests: ["web/admin/record/kept.test.ts"]
+    tests: ["web/admin/record/draft-store.test.ts"]
   },
   {
     rule: "a token of a session that another tab has ended is not sent",

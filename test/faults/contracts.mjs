@@ -242,8 +242,8 @@ export const faults = [
   {
     rule: "tokens: an expired token is accepted when it is known",
     file: "adapters/auth/jwt.ts",
-    old: "if (known.until > Date.now()) {",
-    new: "if (known.until > 0) {",
+    old: "if (entry.until > Date.now()) {",
+    new: "if (entry.until > 0) {",
     tests: ["test/contracts/tokens.test.ts"]
   },
   {
@@ -256,15 +256,15 @@ export const faults = [
   {
     rule: "tokens: revocations are asked for new tokens only",
     file: "adapters/auth/jwt.ts",
-    old: "        keys.touch()\n        return settle(known)",
-    new: "        keys.touch()\n        return known.identity",
+    old: "        keys.touch()\n        return identityNow(entry)",
+    new: "        keys.touch()\n        return entry.identity",
     tests: ["test/contracts/tokens.test.ts"]
   },
   {
     rule: "tokens: a known token is answered by a promise",
     file: "adapters/auth/jwt.ts",
-    old: "        keys.touch()\n        return settle(known)",
-    new: "        keys.touch()\n        return Promise.resolve(settle(known))",
+    old: "        keys.touch()\n        return identityNow(entry)",
+    new: "        keys.touch()\n        return Promise.resolve(identityNow(entry))",
     tests: ["test/contracts/tokens.test.ts"]
   },
   {
@@ -336,9 +336,9 @@ export const faults = [
     rule: "mail: the outbox keeps what is invalid",
     file: "adapters/mail/outbox.ts",
     old:
-      "      if (Result.isFailure(checked)) throw new MailError(\"invalid\", checked.failure)\n      kept = [{ ...checked.success,",
+      "      if (Result.isFailure(checked)) throw new MailError(\"invalid\", checked.failure)\n      all = [{ ...checked.success,",
     new:
-      "      kept = [{ ...(checked as { success: never }).success as object as import(\"../../core/domain/mail/message.ts\").CheckedMessage,",
+      "      all = [{ ...(checked as { success: never }).success as object as import(\"../../core/domain/mail/message.ts\").CheckedMessage,",
     tests: ["test/contracts/mail.test.ts"]
   },
   {

@@ -61,7 +61,7 @@ export const faults = [
   },
   {
     rule: "lines of an import keep their order where rules ask for related records",
-    file: "core/app/task/batch.ts",
+    file: "core/app/task/task-batch.ts",
     old: " || isAskedAfter(access, \"create\") ||\n  isAskedAfter(access, \"update\")",
     new: "",
     tests: ["test/http/writes/related-together.test.ts"]
@@ -103,10 +103,10 @@ export const faults = [
   },
   {
     rule: "a token belongs to its path",
-    file: "core/domain/read/page.ts",
+    file: "core/domain/read/page-token.ts",
     old: "      ...ways.flatMap(({ relation }) => [relation.name, relation.target])\n",
     new: "      ...ways.flatMap(() => [])\n",
-    tests: ["core/domain/read/page.test.ts"]
+    tests: ["core/domain/read/page-token.test.ts"]
   },
   {
     rule: "an order goes through relations to one record",
@@ -345,7 +345,7 @@ export const faults = [
   {
     rule: "a checked filter is kept for those who see the same through its relations",
     file: "core/domain/access/reach.ts",
-    old: " : at.restricted === found.restricted && at.rows === found.rows",
+    old: " : at.restricted === target.restricted && at.rows === target.rows",
     new: " : true",
     tests: ["test/http/reads/reads.test.ts"]
   },
@@ -498,24 +498,24 @@ export const faults = [
   // reads
   {
     rule: "a page token belongs to its user",
-    file: "core/domain/read/page.ts",
+    file: "core/domain/read/page-token.ts",
     old: "    caller.tenant,\n    caller.id,\n",
     new: "    caller.tenant,\n",
-    tests: ["core/domain/read/page.test.ts", "test/http/reads/reads.test.ts"]
+    tests: ["core/domain/read/page-token.test.ts", "test/http/reads/reads.test.ts"]
   },
   {
     rule: "a page token belongs to its tenant",
-    file: "core/domain/read/page.ts",
+    file: "core/domain/read/page-token.ts",
     old: "    caller.tenant,\n    caller.id,\n",
     new: "    caller.id,\n",
-    tests: ["core/domain/read/page.test.ts"]
+    tests: ["core/domain/read/page-token.test.ts"]
   },
   {
     rule: "a page token belongs to its filter",
-    file: "core/domain/read/page.ts",
+    file: "core/domain/read/page-token.ts",
     old: "    request.filter,\n",
     new: "",
-    tests: ["core/domain/read/page.test.ts", "test/http/reads/reads.test.ts"]
+    tests: ["core/domain/read/page-token.test.ts", "test/http/reads/reads.test.ts"]
   },
   {
     rule: "an order is total by the key",
@@ -592,8 +592,8 @@ export const faults = [
   {
     rule: "a value that the database refuses tells nothing of rows that the caller may not write",
     file: "core/app/write/judge.ts",
-    old: "evaluateKnown(known, cellOf, bindings) === false ? accessDenied() : error",
-    new: "evaluateKnown(known, cellOf, bindings) === null ? accessDenied() : error",
+    old: "evaluateKnown(whole, cellOf, bindings) === false ? accessDenied() : error",
+    new: "evaluateKnown(whole, cellOf, bindings) === null ? accessDenied() : error",
     tests: ["test/http/writes", "test/attack/oracles.test.ts"]
   },
   {
@@ -634,8 +634,8 @@ export const faults = [
   {
     rule: "a record is read again when a rule asked for a column that was not read",
     file: "core/app/ground/core.ts",
-    old: "leftOut(layout) ? whole : Effect.succeed(shown)",
-    new: "Effect.succeed(shown)",
+    old: "leftOut(layout) ? whole : Effect.succeed(answer)",
+    new: "Effect.succeed(answer)",
     tests: ["test/app/rule-columns.test.ts"]
   },
   {
@@ -718,10 +718,10 @@ export const faults = [
   },
   {
     rule: "a kept link ends with its period",
-    file: "core/domain/file/shown.ts",
+    file: "core/domain/file/presentation.ts",
     old: "now >= hit.from && now < hit.until",
     new: "now >= hit.from",
-    tests: ["core/domain/file/shown.test.ts"]
+    tests: ["core/domain/file/presentation.test.ts"]
   },
   {
     rule: "no cache keeps a record whose links end",
@@ -802,14 +802,14 @@ export const faults = [
   },
   {
     rule: "a file that came in pieces is scheduled to go before it is visible",
-    file: "core/app/file/settle.ts",
+    file: "core/app/file/finish.ts",
     old: "      expected(upload, first),\n      (each) => schedule(",
     new: "      expected(upload, first).slice(0, 0),\n      (each) => schedule(",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "a file that went straight to a bucket is looked at once its sender cannot change it",
-    file: "core/app/file/settle.ts",
+    file: "core/app/file/finish.ts",
     old: "  if (decided.type !== record.type || !isAccepted(file.accept, decided.type)) {",
     new: "  if (!isAccepted(file.accept, record.type)) {",
     tests: ["test/http/files/direct.test.ts"]
@@ -837,7 +837,7 @@ export const faults = [
   },
   {
     rule: "the end of an upload in pieces goes on where it broke off",
-    file: "core/app/file/settle.ts",
+    file: "core/app/file/finish.ts",
     old: "  if (record.finished === null) yield* keepRecord(upload, begun)",
     new: "  void keepRecord",
     tests: ["test/http/files/resume.test.ts"]
@@ -851,21 +851,21 @@ export const faults = [
   },
   {
     rule: "a list of files keeps only what its record holds",
-    file: "core/domain/write/file.ts",
-    old: "if (kept.every((text) => held.has(text))) {",
-    new: "if (kept.every((text) => field.kind === \"list\" || held.has(text))) {",
+    file: "core/domain/write/file-values.ts",
+    old: "if (repeats.every((text) => held.has(text))) {",
+    new: "if (repeats.every((text) => field.kind === \"list\" || held.has(text))) {",
     tests: ["test/http/files/list.test.ts"]
   },
   {
     rule: "a list of files names none twice",
-    file: "core/domain/write/file.ts",
+    file: "core/domain/write/file-values.ts",
     old: "    if (earlier !== undefined) return refuse(",
     new: "    if (earlier === -1) return refuse(",
     tests: ["test/http/files/list.test.ts"]
   },
   {
     rule: "a file that leaves its list is scheduled for deletion, and those that stay are not",
-    file: "core/domain/write/file.ts",
+    file: "core/domain/write/file-values.ts",
     old: "      const file = left.has(text) ? null : readStored(text)\n",
     new: "      const file = left.size > 0 ? null : readStored(text)\n",
     tests: ["test/http/files/list.test.ts"]
@@ -894,8 +894,8 @@ export const faults = [
   {
     rule: "a cleanup takes back no mark of another",
     file: "core/app/write/attach.ts",
-    old: "found === mark && back",
-    new: "found !== null && back",
+    old: "current === mark && back",
+    new: "current !== null && back",
     tests: ["test/files/cleanup.test.ts"]
   },
   {
@@ -921,7 +921,7 @@ export const faults = [
   },
   {
     rule: "an earlier record that comes late takes nothing from one that is done",
-    file: "core/app/file/settle.ts",
+    file: "core/app/file/finish.ts",
     old: "record.result === null ? recordName(upload.name) : doneName(upload.name)",
     new: "recordName(upload.name)",
     tests: ["test/http/files/resume.test.ts"]
@@ -1064,8 +1064,8 @@ export const faults = [
   {
     rule: "a subscription has no more roles than its credential had",
     file: "core/domain/access/caller.ts",
-    old: "...kept.filter(within(now)), ...now.filter(within(kept))",
-    new: "...kept.filter(within(now)), ...now",
+    old: "...before.filter(within(now)), ...now.filter(within(before))",
+    new: "...before.filter(within(now)), ...now",
     tests: ["test/contracts/subscriptions.test.ts", "test/webhooks/extension.test.ts"]
   },
   {
@@ -1112,7 +1112,7 @@ export const faults = [
   },
   {
     rule: "a try asks whether its subscription is still as it was read",
-    file: "core/app/event/deliver.ts",
+    file: "core/app/event/delivery-attempt.ts",
     old: "    if (test || (yield* use.subscriptions.unchanged(subscription))) break\n",
     new: "    break\n",
     tests: ["test/webhooks/processes.test.ts"]
@@ -1126,7 +1126,7 @@ export const faults = [
   },
   {
     rule: "turns of a subscription with a limit are apart",
-    file: "core/app/event/redeliver.ts",
+    file: "core/app/event/delivery-jobs.ts",
     old: "    if (perMinute === null) return\n",
     new: "    if (perMinute !== null) return\n",
     tests: ["test/webhooks/limits.test.ts"]
@@ -1155,8 +1155,8 @@ export const faults = [
   {
     rule: "a job that is enqueued during a fetch waits for no poll",
     file: "adapters/queue/lane.ts",
-    old: "found < most && !this.#woken && this.#looks()",
-    new: "found < most && this.#looks()",
+    old: "count < most && !this.#woken && this.#looks()",
+    new: "count < most && this.#looks()",
     tests: ["test/queue/lane.test.ts"]
   },
   {
@@ -1318,7 +1318,7 @@ export const faults = [
   },
   {
     rule: "a page token belongs to the arguments that it was made with",
-    file: "core/domain/read/page.ts",
+    file: "core/domain/read/page-token.ts",
     old: "    ...argumentsName(args)\n",
     new: "",
     tests: ["test/http/database-functions.test.ts"]

@@ -1,6 +1,6 @@
 /** Tables with relations between them: to one, to many, to themselves; with keys that lead nowhere, rows of other tenants and deleted rows. */
 
-import type { Related } from "../../core/domain/filter/evaluate.ts"
+import type { RowsThrough } from "../../core/domain/filter/evaluate.ts"
 import type { FilterScope, Step } from "../../core/domain/filter/read.ts"
 import type { FilterTree, Way } from "../../core/domain/filter/tree.ts"
 import { allOf, always } from "../../core/domain/filter/tree.ts"
@@ -25,7 +25,7 @@ export interface Place {
 /** Its tables lead from one to the next, and back. */
 export interface World {
   readonly places: readonly Place[]
-  readonly related: Related
+  readonly related: RowsThrough
 }
 
 const columns: readonly (readonly [FieldParts, string])[] = [

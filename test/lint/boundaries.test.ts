@@ -104,7 +104,7 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["core/app/read/a", "../make-app.ts"],
   ["core/app/write/a", "../file/upload.ts"],
   ["core/app/form/a", "../function/function.ts"],
-  ["core/app/function/a", "../event/deliver.ts"],
+  ["core/app/function/a", "../event/delivery-attempt.ts"],
   ["core/app/event/a", "../job/queue.ts"],
   ["core/app/job/a", "../task/tasks.ts"],
   // adapters: never each other, and only http sees app

@@ -1,6 +1,6 @@
 // Progress on PostgreSQL: few statements however often it is told, none that waits for a job's end or holds it up, and none of a try that has lost its job.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest"
-import type { Rows } from "../../adapters/queue/connection.ts"
+import type { QueryAnswer } from "../../adapters/queue/connection.ts"
 import { runOn } from "../../adapters/queue/connection.ts"
 import { defineJob } from "../../adapters/queue/define.ts"
 import type { Fetched } from "../../adapters/queue/fetched.ts"
@@ -35,7 +35,7 @@ beforeEach(async () => {
     s: "jobs",
     run: (sql, params) => {
       asked.push(now)
-      const answer: Promise<Rows> = breaks
+      const answer: Promise<QueryAnswer> = breaks
         ? Promise.reject(Object.assign(new Error("away"), { code: "57P01" }))
         : runOn(harness.pool as never, sql, params)
       sent = answer.then(() => {}, () => {})

@@ -27,8 +27,8 @@ import { newWebhookSecret } from "../../adapters/seal/webhook.ts"
 import { makeBell } from "../../composition/bell.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { makeService } from "../../composition/edge.ts"
-import { allSubscriptions, makeEvents, makeExtension } from "../../composition/events.ts"
-import type { ExtensionParts } from "../../composition/events.ts"
+import { allSubscriptions, makeEvents, makeExtension } from "../../composition/event-parts.ts"
+import type { ExtensionParts } from "../../composition/event-parts.ts"
 import { makeFoundation, withChecks } from "../../composition/foundation.ts"
 import { eventMigrations, rateMigrations, webhookMigrations } from "../../composition/migrations.ts"
 import { makeAttempts } from "../../core/app/job/attempt.ts"
@@ -225,7 +225,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
   const ground = makeFoundation({ ...parts, changed: bell.changed })
   const extension = compiled.webhooks === null
     ? null
-    : makeExtension({ ...given, ground, kept: makeWebhooks(postgres, compiled.webhooks) })
+    : makeExtension({ ...given, ground, store: makeWebhooks(postgres, compiled.webhooks) })
   const foundation = withChecks(ground, extension?.checks ?? new Map())
   const db: OwnDatabase = {
     query: async (sql, params = []) => (await pool.query(sql, [...params])).rows as never,
@@ -276,9 +276,9 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       pollMs: 100
     })
     : null
-  const dispatcher = workers === null ? null : events.start()
+  const loop = workers === null ? null : events.start()
   if (workers !== null) bell.onEnqueued(workers.wake)
-  if (dispatcher !== null) bell.onChanged(dispatcher.wake)
+  if (loop !== null) bell.onChanged(loop.wake)
   const request = (caller: TestCaller, path: string, init: RequestInit = {}) =>
     fetch(
       new Request(`http://service.test${path}`, {
@@ -342,8 +342,8 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     close: async () => {
       await workers?.stop()
       events.watching.close()
-      await dispatcher?.stop()
-      await extension?.settled()
+      await loop?.stop()
+      await extension?.whenIdle()
       own.close()
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await pool.end()

@@ -180,9 +180,9 @@ describe("a subscription that changes", () => {
     await sender.until(() => receiver.received.length === 1, "the event")
     const { subscriptions } = sender.events.dispatching
     let reads = 0
-    const { tryDelivery } = await import("../../core/app/event/deliver.ts")
+    const { tryDelivery } = await import("../../core/app/event/delivery-attempt.ts")
     const Effect = await import("effect/Effect")
-    const { happened } = await import("../../core/domain/event/delivery.ts")
+    const { happened } = await import("../../core/domain/event/receivers.ts")
     const found = (await Effect.runPromise(subscriptions.find(`made:${made.id}`)))!
     const [one] = happened(sender.events.dispatching.models, {
       sequence: "1",
@@ -193,7 +193,7 @@ describe("a subscription that changes", () => {
       before: null,
       after: { id: "1", note: "n" },
       actor: null
-    }).found
+    }).events
     const restless = {
       ...sender.events.dispatching,
       subscriptions: { ...subscriptions, unchanged: () => Effect.sync(() => (reads++, false)) }

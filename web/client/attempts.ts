@@ -5,8 +5,8 @@
 
 import type * as keys from "./key.ts"
 import type * as problems from "./problem.ts"
-import type * as requests from "./request.ts"
-import type { Answer, Call, Transport } from "./request.ts"
+import type * as requests from "./transport.ts"
+import type { Answer, Call, Transport } from "./transport.ts"
 
 /** Failures in a row, each with a longer wait before the next attempt: about four minutes in all. */
 const mostFailures = 20

@@ -6,7 +6,7 @@
 import { idempotent, keyParts } from "./key.ts"
 import { isObject } from "./problem.ts"
 import type { CreateOptions, Upserting } from "./records.ts"
-import type { Answer, Call } from "./request.ts"
+import type { Answer, Call } from "./transport.ts"
 import type { CreateIn, FieldOf, KeyOf, RecordIn, ResourceName, UpdateIn } from "./typed.ts"
 
 /** A value that a create of the same batch gives. */

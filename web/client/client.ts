@@ -13,8 +13,6 @@ import { holdMeta } from "./meta.ts"
 import type { MetaHolder, MetaLimits } from "./meta.ts"
 import { makeResourceClient } from "./records.ts"
 import type { ResourceClient } from "./records.ts"
-import { makeTransport } from "./request.ts"
-import type { Answer, Call, CallOptions, FetchFunction } from "./request.ts"
 import { makeUpload } from "./send-file.ts"
 import { makeSession, withCookies } from "./session.ts"
 import type { AuthClient } from "./session.ts"
@@ -22,6 +20,8 @@ import { isSafeSource, sourceMetaBytes, sourceTimeout } from "./source.ts"
 import type { Source } from "./source.ts"
 import { holdTokens } from "./token.ts"
 import type { TokenSource } from "./token.ts"
+import { makeTransport } from "./transport.ts"
+import type { Answer, Call, CallOptions, FetchFunction } from "./transport.ts"
 import type { FileFieldOf, ResourceName } from "./typed.ts"
 import { makeWatch } from "./watch.ts"
 import type { WatchEvent, WatchOptions } from "./watch.ts"
@@ -126,11 +126,11 @@ const build = <C>(options: ClientOptions, limits?: MetaLimits): Client<C> => {
     ...makeForms(send),
     baseUrl: resources,
     resource: (name: string) => {
-      let found = made.get(name)
-      if (found === undefined) {
-        made.set(name, found = makeResourceClient({ ...transport, present, upload, watch }, name))
+      let resource = made.get(name)
+      if (resource === undefined) {
+        made.set(name, resource = makeResourceClient({ ...transport, present, upload, watch }, name))
       }
-      return found
+      return resource
     },
     batch: () => makeBatch(send, present),
     upload,

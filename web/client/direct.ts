@@ -7,7 +7,7 @@ import { makeAttempts } from "./attempts.ts"
 import type { Shared } from "./attempts.ts"
 import type { Uploaded } from "./file.ts"
 import type { SendOptions } from "./pieces.ts"
-import type { Answer, FetchFunction } from "./request.ts"
+import type { Answer, FetchFunction } from "./transport.ts"
 
 /** Failures in a row of the bucket. A rule that it lacks looks to a page like a line that is cut. */
 const mostFailures = 5

@@ -4,7 +4,7 @@
  */
 
 import { ConnectionError, isObject } from "./problem.ts"
-import type { CallOptions } from "./request.ts"
+import type { CallOptions } from "./transport.ts"
 import type { Json } from "./typed.ts"
 
 /** What can be sent: a `File` or `Blob`, bytes, text, or a stream (where the runtime's `fetch` sends streams). */

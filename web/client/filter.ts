@@ -32,9 +32,9 @@ const join = <Name extends string>(
   joint: "AND" | "OR",
   filters: ReadonlyArray<Filter<Name> | Skipped>
 ): Filter<Name> => {
-  const kept = filters.filter((each): each is Filter<Name> => each instanceof Filter && String(each) !== "")
-  if (kept.length === 1) return kept[0]!
-  return new Filter(kept.map((each) => each.inside(joint)).join(` ${joint} `), joint)
+  const parts = filters.filter((each): each is Filter<Name> => each instanceof Filter && String(each) !== "")
+  if (parts.length === 1) return parts[0]!
+  return new Filter(parts.map((each) => each.inside(joint)).join(` ${joint} `), joint)
 }
 
 /** All of them. Without any it keeps everything. */

@@ -5,9 +5,9 @@
 
 import type { MetaModel, MetaView } from "./meta.ts"
 import { ProblemError } from "./problem.ts"
-import { pause, until } from "./request.ts"
-import type { Answer, Call, CallOptions } from "./request.ts"
 import { solver } from "./solve.ts"
+import { pause, until } from "./transport.ts"
+import type { Answer, Call, CallOptions } from "./transport.ts"
 import type { Json } from "./typed.ts"
 
 /** A form as its page needs it: the resource with the form's fields only, and the view's hints for them. Texts are texts, never markup. */

@@ -51,7 +51,6 @@ export type {
   Upserting,
   WriteOptions
 } from "./records.ts"
-export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
 export { routedClient } from "./routed.ts"
 export type { AuthClient, Session, SessionUser, SignIn, SignInMethods } from "./session.ts"
 export { mergeMeta, sourceMeta } from "./source-meta.ts"
@@ -59,6 +58,7 @@ export type { SourceMeta } from "./source-meta.ts"
 export { isSafeSource } from "./source.ts"
 export type { Source } from "./source.ts"
 export type { TokenSource } from "./token.ts"
+export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./transport.ts"
 export type {
   Addition,
   CreateIn,

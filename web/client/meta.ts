@@ -5,7 +5,7 @@
 
 import type { MetaDocument } from "../../core/domain/meta/meta.ts"
 import { type ShortMeta, wholeMeta } from "../../core/domain/meta/short.ts"
-import type { Answer, Call, CallOptions } from "./request.ts"
+import type { Answer, Call, CallOptions } from "./transport.ts"
 
 export type { MetaDocument, MetaField, MetaModel, MetaRelation } from "../../core/domain/meta/meta.ts"
 export type { MetaBlock, MetaMenuItem, MetaPage, MetaView } from "../../core/domain/meta/view.ts"
@@ -27,13 +27,13 @@ export const holdMeta = (
   send: <T>(call: Call) => Promise<Answer<T>>,
   limits: MetaLimits = (options = {}) => options
 ): MetaHolder => {
-  let kept: { readonly etag: string; readonly document: MetaDocument } | null = null
+  let copy: { readonly etag: string; readonly document: MetaDocument } | null = null
   let version: string | null = null
   let reading = 0
   const listeners = new Set<(version: string) => void>()
   return {
     meta: async (options) => {
-      const held = kept
+      const held = copy
       reading++
       const { data, headers, status } = await send<MetaDocument | ShortMeta>({
         method: "GET",
@@ -46,7 +46,7 @@ export const holdMeta = (
       version = headers.get("x-meta-version") ?? version
       if (status === 304 && held !== null) return held.document
       const document = wholeMeta(data)
-      kept = { etag: headers.get("etag") ?? "", document }
+      copy = { etag: headers.get("etag") ?? "", document }
       return document
     },
     saw: (seen) => {
@@ -60,7 +60,7 @@ export const holdMeta = (
       return () => void listeners.delete(listener)
     },
     forget: () => {
-      kept = null
+      copy = null
       version = null
     }
   }

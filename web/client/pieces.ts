@@ -6,7 +6,7 @@
 import { makeAttempts, tusVersion } from "./attempts.ts"
 import type { Shared } from "./attempts.ts"
 import type { Uploaded } from "./file.ts"
-import type { Answer, FetchFunction } from "./request.ts"
+import type { Answer, FetchFunction } from "./transport.ts"
 
 /** Bytes of a piece. */
 const pieceBytes = 8 * 2 ** 20

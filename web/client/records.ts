@@ -6,8 +6,8 @@
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { fieldScope, Filter } from "./filter.ts"
 import { idempotent, keyText } from "./key.ts"
-import { isGiven } from "./request.ts"
-import type { Answer, Call, CallOptions, QueryValue } from "./request.ts"
+import { isGiven } from "./transport.ts"
+import type { Answer, Call, CallOptions, QueryValue } from "./transport.ts"
 import type {
   ArgumentsIn,
   CreateIn,

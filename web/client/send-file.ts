@@ -3,8 +3,8 @@
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { idempotent } from "./key.ts"
 import { ConnectionError, ProblemError } from "./problem.ts"
-import { backoff, pause, until } from "./request.ts"
-import type { Transport } from "./request.ts"
+import { backoff, pause, until } from "./transport.ts"
+import type { Transport } from "./transport.ts"
 
 /** Sends a file for a field of a resource. What it loads gets what it shares with the client: otherwise a bundler would take the client apart. */
 export const makeUpload = ({ send }: Pick<Transport, "send">) =>

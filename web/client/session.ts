@@ -3,8 +3,8 @@
  * cannot read. Elsewhere this file keeps the cookie in memory, as long as the client exists.
  */
 
-import type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
 import type { TokenHolder } from "./token.ts"
+import type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./transport.ts"
 
 /** A user in the answers of the sign-in routes. */
 export interface SessionUser {

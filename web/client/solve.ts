@@ -9,13 +9,13 @@ const start = new Int32Array(8)
 /** The constants of SHA-256 (FIPS 180-4): the fractional bits of cube and square roots of the first primes. */
 const prepare = (): void => {
   const bits = (root: number): number => ((root - Math.floor(root)) * 2 ** 32) | 0
-  let found = 0
-  for (let n = 2; found < 64; n++) {
+  let count = 0
+  for (let n = 2; count < 64; n++) {
     let prime = true
     for (let d = 2; d * d <= n; d++) if (n % d === 0) prime = false
     if (!prime) continue
-    if (found < 8) start[found] = bits(Math.sqrt(n))
-    roots[found++] = bits(Math.cbrt(n))
+    if (count < 8) start[count] = bits(Math.sqrt(n))
+    roots[count++] = bits(Math.cbrt(n))
   }
 }
 prepare()

@@ -35,8 +35,8 @@ const scrub = (value: unknown, depth = 0): unknown => {
   for (const [name, each] of Object.entries(value)) {
     if (name in Object.prototype) continue
     if (links.includes(name) && each !== null && !(typeof each === "string" && isSafeLink(each))) return undefined
-    const kept = scrub(each, depth + 1)
-    if (kept !== undefined) copy[name] = kept
+    const copied = scrub(each, depth + 1)
+    if (copied !== undefined) copy[name] = copied
   }
   return copy
 }
@@ -44,9 +44,9 @@ const scrub = (value: unknown, depth = 0): unknown => {
 const isName = (value: unknown): value is string => typeof value === "string" && /^[a-z]\w{0,62}$/.test(value)
 const bagOf = (value: unknown): Bag => isObject(value) ? value : {}
 const bags = (value: unknown): readonly Bag[] => listOf(value).filter(isObject)
-const names = (value: unknown, known: ReadonlySet<unknown>): readonly string[] =>
+const names = (value: unknown, allowed: ReadonlySet<unknown>): readonly string[] =>
   // What is no text is not among them.
-  listOf(value).filter((each): each is string => known.has(each))
+  listOf(value).filter((each): each is string => allowed.has(each))
 
 // A name and a kind make a field, and names a relation. Pages take any other member of them for what it is.
 const isField = (value: Bag): value is Bag & MetaField => isName(value["name"]) && typeof value["kind"] === "string"
@@ -67,19 +67,19 @@ const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
       writable: { create: create === true, update: update === true }
     }
   })
-  const known = new Set(fields.map(({ name }) => name))
-  const key = names(bag["primaryKey"], known)
+  const fieldNames = new Set(fields.map(({ name }) => name))
+  const key = names(bag["primaryKey"], fieldNames)
   return {
     name: String(bag["name"]),
     primaryKey: key.length === listOf(bag["primaryKey"]).length ? key : [],
     fields,
     relations: bags(bag["relations"]).filter(isRelation).filter(({ field, resource }) =>
-      drawn.includes(resource) && known.has(field)
+      drawn.includes(resource) && fieldNames.has(field)
     ),
     softDelete: bag["softDelete"] === true,
     tenantScoped: bag["tenantScoped"] === true,
-    owner: names([bag["owner"]], known)[0] ?? null,
-    version: names([bag["version"]], known)[0] ?? null
+    owner: names([bag["owner"]], fieldNames)[0] ?? null,
+    version: names([bag["version"]], fieldNames)[0] ?? null
   }
 }
 
@@ -97,28 +97,28 @@ const texts = <Name extends string>(
 const isPlace = (on: string): on is "record" | "selection" => on === "record" || on === "selection"
 
 const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView => {
-  const known = new Set(model.fields.map(({ name }) => name))
+  const fieldNames = new Set(model.fields.map(({ name }) => name))
   const label = bagOf(bag["label"])
   const nav = isObject(bag["nav"]) ? bag["nav"] : null
   const recent = bagOf(nav?.["recent"])
-  const chart = isObject(bag["chart"]) && known.has(String(bag["chart"]["field"])) ? bag["chart"] : null
+  const chart = isObject(bag["chart"]) && fieldNames.has(String(bag["chart"]["field"])) ? bag["chart"] : null
   const title = textOr(bag["title"], "")
   return {
     // Members of later versions were sanitized in the same way.
     ...bag,
     name: textOr(bag["name"], model.name),
     label: { singular: textOr(label["singular"], model.name), plural: textOr(label["plural"], model.name) },
-    columns: names(bag["columns"], known),
+    columns: names(bag["columns"], fieldNames),
     sort: textOr(bag["sort"], ""),
     filters: texts(bag["filters"], "filter", "name"),
-    search: names(bag["search"], known),
+    search: names(bag["search"], fieldNames),
     layout: bags(bag["layout"]).map((group) => ({
       label: textOr(group["label"], null),
-      fields: names(group["fields"], known)
+      fields: names(group["fields"], fieldNames)
     })),
     chart,
     // Of a title of several fields, those that are there are shown.
-    title: known.has(title) || /{/.test(title) ? title : null,
+    title: fieldNames.has(title) || /{/.test(title) ? title : null,
     nav: nav === null ? null : {
       group: textOr(nav["group"], null),
       order: typeof nav["order"] === "number" ? nav["order"] : 0,
@@ -152,17 +152,17 @@ const isOperation = (value: unknown): value is Operation => operations.includes(
  */
 export const sourceMeta = (meta: unknown, source: Source): SourceMeta => {
   const bag = bagOf(meta)
-  const found = new Map<string, Bag>()
+  const byName = new Map<string, Bag>()
   // The list is filtered before anything is copied, because a source may list thousands of resources that the app does not show.
   for (const model of bags(bag["models"])) {
     const { name } = model
-    if (isName(name) && source.resources.includes(name) && !found.has(name)) found.set(name, model)
+    if (isName(name) && source.resources.includes(name) && !byName.has(name)) byName.set(name, model)
   }
-  const drawn = [...found.keys()]
+  const drawn = [...byName.keys()]
   const models: MetaModel[] = []
   const views: { [resource: string]: MetaView } = {}
   const permissions: { [resource: string]: MetaDocument["permissions"][string] } = {}
-  for (const [name, raw] of found) {
+  for (const [name, raw] of byName) {
     const copy = scrub(raw)
     if (!isObject(copy)) continue
     const model = modelOf(copy, drawn)

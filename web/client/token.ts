@@ -7,7 +7,7 @@
 export type TokenSource = (rejected: string | null) => string | null | Promise<string | null>
 
 export interface TokenHolder {
-  /** A token that has not run out. With the one that was refused: another one, or the same when there is no other. */
+  /** Gives a token that has not run out. Called with a refused token, it gives another token, or the same one when there is no other. */
   readonly token: (rejected?: string | null) => Promise<string | null>
   /** Puts a token in place, or takes it away. */
   readonly put: (token: string | null) => void

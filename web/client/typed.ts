@@ -93,7 +93,7 @@ export type CreateIn<C, Name extends ResourceName<C>> =
   CreateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"], ResourcesOf<C>[Name]["~owner"]> extends infer Body
     ? { [Each in keyof Body]: Body[Each] }
     : never
-/** In an update, instead of the value of an integer or a decimal: what is to be added to the stored one, exactly. */
+/** In an update, instead of the value of an integer or a decimal: the amount to add to the stored value, exactly. */
 export interface Addition {
   readonly $add: string | number
 }

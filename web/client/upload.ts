@@ -7,7 +7,7 @@ import type { Shared } from "./attempts.ts"
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { sendPieces } from "./pieces.ts"
 import type { SendOptions } from "./pieces.ts"
-import type { Call, FetchFunction } from "./request.ts"
+import type { Call, FetchFunction } from "./transport.ts"
 
 /** The part of `XMLHttpRequest` that is used: this file also runs where there is none. */
 interface Xhr {

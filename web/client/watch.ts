@@ -4,8 +4,8 @@
  */
 
 import { ConnectionError, ProblemError } from "./problem.ts"
-import { backoff, pause, until } from "./request.ts"
-import type { CallOptions, Transport } from "./request.ts"
+import { backoff, pause, until } from "./transport.ts"
+import type { CallOptions, Transport } from "./transport.ts"
 import type { FilterIn, ResourceName } from "./typed.ts"
 
 export interface WatchOptions<C = unknown, Name extends ResourceName<C> = ResourceName<C>> extends CallOptions {
@@ -16,9 +16,9 @@ export interface WatchOptions<C = unknown, Name extends ResourceName<C> = Resour
 }
 
 /**
- * What happened. `open`: a connection stands, and every change from here on is told; read what is shown after the first one. `change`: to one record that
- * the caller sees and that passes the filter, or did so before; nothing but its key is told. `reset`: changes were missed, so what was read before is to be
- * read again.
+ * An event of the stream. `open`: the connection works, and every later change is told; read the shown records after the first `open`. `change`: a
+ * record changed that the caller sees and that passes the filter, or did so before; the event holds its key only. `reset`: changes were missed, so
+ * read everything again.
  */
 export type WatchEvent =
   | {

@@ -4,8 +4,8 @@
 
 import { adminHooks } from "./records.ts"
 
-export { AdminProvider, queryRoot } from "./provider.ts"
-export type { AdminProviderProps, MetaState, SourceStatus } from "./provider.ts"
+export { AdminProvider, queryRoot } from "./client-provider.ts"
+export type { AdminProviderProps, MetaState, SourceStatus } from "./client-provider.ts"
 export { adminHooks } from "./records.ts"
 export type { Hooks, ListState, SaveConflict, SaveState } from "./records.ts"
 export type { Watched, WatchQuery, WatchState } from "./watch.ts"

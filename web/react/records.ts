@@ -23,8 +23,8 @@ import type {
   Selection,
   UpdateIn
 } from "../client/index.ts"
-import { resourceKey, useAdmin } from "./provider.ts"
-import type { MetaState } from "./provider.ts"
+import { resourceKey, useAdmin } from "./client-provider.ts"
+import type { MetaState } from "./client-provider.ts"
 import { useWatched, type WatchQuery, type WatchState } from "./watch.ts"
 
 export interface Enabled {

@@ -9,7 +9,7 @@ import type { FilterIn, ResourceClient, ResourceName, WatchEvent } from "../clie
 /** Keys, as they stand in URLs. */
 type Keys = ReadonlySet<string>
 
-/** What happened since the last `clear`. A record is in one of the sets at most: in that of its net change. */
+/** The changes since the last `clear`, by record. A record is in one set at most, the set of its net change. */
 export interface Watched {
   /** Records that pass the filter now and did not then: "3 new". */
   readonly entered: Keys
@@ -34,7 +34,7 @@ export const watched = (before: Watched, event: WatchEvent): Watched => {
   if (event.event !== "change") return before.missed ? before : { ...before, missed: true }
   const { key, kind } = event.data
   const { changed, entered, left } = before
-  // What entered and left again was on no screen. What left and is back stands there as it was.
+  // A record that entered and left again was never shown. A record that left and came back was shown before, so it counts as changed.
   if (kind === "left") {
     return entered.has(key)
       ? { ...before, entered: without(entered, key) }

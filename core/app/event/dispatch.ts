@@ -20,7 +20,7 @@ import {
   type Happened,
   happened,
   sightOf
-} from "../../domain/event/delivery.ts"
+} from "../../domain/event/receivers.ts"
 import { retryWait, triesOf } from "../../domain/event/retry.ts"
 import { spacingMs, type Subscription } from "../../domain/event/subscription.ts"
 import type { TryResult } from "../../domain/event/try.ts"
@@ -39,7 +39,7 @@ import {
   receiverMs,
   SubscriptionEnded,
   tryDelivery
-} from "./deliver.ts"
+} from "./delivery-attempt.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -188,9 +188,9 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
   const groups = new Map<string, Planned[]>()
   for (const each of deliveries) {
     const group = JSON.stringify([each.subscription.id, each.happened.change.model.name, each.key])
-    const known = groups.get(group)
-    if (known === undefined) groups.set(group, [each])
-    else known.push(each)
+    const same = groups.get(group)
+    if (same === undefined) groups.set(group, [each])
+    else same.push(each)
   }
   // A job that waits for its turn begins anew. So each event of a subscription with a limit gets a job of its own, in the same order.
   const jobs = [...groups].flatMap(([group, all]): ReadonlyArray<readonly [string, readonly Planned[]]> =>
@@ -270,13 +270,13 @@ const planChanges = Effect.fnUntraced(function*(
       use.log("warn", "truncated", { table: stored.relation, transaction: stored.transaction })
       continue
     }
-    const { failed, found } = happened(use.models, stored)
+    const { failed, events } = happened(use.models, stored)
     const failures = failed.flatMap(([event, failure]): Array<readonly [Undone, EventFailure]> =>
       isUndone(left, event) ? [[{ event: eventOf(event) }, failure]] : []
     )
     // With many subscriptions a batch takes long. It must not block requests for all of that time.
     if (subscriptions.length > 20) yield* Effect.yieldNow
-    for (const each of found) {
+    for (const each of events) {
       for (const subscription of subscriptions) {
         if (!isUndone(left, each, subscription)) continue
         let held = roles.get(subscription)
@@ -415,29 +415,29 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   const fiber = yield* Effect.forkDetach(tries)
   yield* Effect.timeoutOrElse(Effect.asVoid(Fiber.await(fiber)), { duration: patienceMs, orElse: () => Effect.void })
   settled = true
-  const kept: Array<readonly [Planned | null, EnqueuePlan]> = []
+  const plans: Array<readonly [Planned | null, EnqueuePlan]> = []
   for (const delivery of first) {
     const exit = ended.get(delivery)
     if (exit === undefined) {
-      kept.push([
+      plans.push([
         delivery,
         begun.has(delivery) ? deliverPlan(use, delivery, 1, takeOverMs) : deliverPlan(use, delivery, 0, 0)
       ])
     } else if (Exit.isFailure(exit)) {
       const next = afterFailure(use, delivery, exit.cause)
-      if (next !== null) kept.push([null, next])
+      if (next !== null) plans.push([null, next])
     } else {
       const next = followUp(use, delivery, exit.value)
-      if (next !== null) kept.push([null, next])
+      if (next !== null) plans.push([null, next])
     }
   }
   for (const each of deliveries) {
     const { ordered, perMinute } = each.subscription
-    if (each.left && !ordered && perMinute === null) kept.push([null, deliverPlan(use, each, 0, leftMs)])
+    if (each.left && !ordered && perMinute === null) plans.push([null, deliverPlan(use, each, 0, leftMs)])
   }
-  for (const each of yield* linedPlans(use, deliveries)) kept.push([null, each])
+  for (const each of yield* linedPlans(use, deliveries)) plans.push([null, each])
   const ordered = orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered))
-  for (const each of ordered) kept.push([null, shortGroup(use, each)])
+  for (const each of ordered) plans.push([null, shortGroup(use, each)])
   for (const { change, failure, undone } of failing) {
     use.log("error", "dispatch-change", {
       sequence: change.sequence,
@@ -445,17 +445,17 @@ export const dispatchChanges = Effect.fnUntraced(function*(
       place: failure.place,
       error: classOf(failure.error)
     })
-    kept.push([null, plan(changeName, { change, undone } satisfies ChangePayload, { maxAttempts: 1 })])
+    plans.push([null, plan(changeName, { change, undone } satisfies ChangePayload, { maxAttempts: 1 })])
   }
   let ids: readonly string[] = []
   yield* use.changes.settle(changes, (transaction) =>
-    kept.length === 0 ? Effect.void : Effect.mapError(
-      Effect.map(use.queue.enqueue(kept.map(([, each]) => each), transaction), (made) => void (ids = made)),
+    plans.length === 0 ? Effect.void : Effect.mapError(
+      Effect.map(use.queue.enqueue(plans.map(([, each]) => each), transaction), (made) => void (ids = made)),
       asRecordsError
     ))
   // An attempt may have ended between this check and the commit of its job.
   const late: Array<Effect.Effect<void, QueueError>> = []
-  for (const [index, [delivery]] of kept.entries()) {
+  for (const [index, [delivery]] of plans.entries()) {
     if (delivery === null) continue
     const exit = ended.get(delivery)
     if (exit === undefined) jobs.set(delivery, ids[index]!)
@@ -464,7 +464,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   for (const each of late) yield* Effect.ignore(each)
   if (ordered.length > 0) use.wake(orderedName)
   if (failing.length > 0) use.wake(changeName)
-  if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
+  if (plans.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
 })
 
 /** The deliveries of changes to one subscription, as jobs, and what its code failed for. */
@@ -506,7 +506,10 @@ const jobsOf = Effect.fnUntraced(function*(
   ]
 })
 
-/** What is left of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw, and nothing is delivered then. */
+/**
+ * The work of a `webhooks.dispatch-change` job: enqueues the deliveries that are left of one change. It fails with the error of the configuration's
+ * code, and then delivers nothing.
+ */
 export const redispatch = Effect.fnUntraced(function*(
   use: Dispatching,
   { change, undone = null }: { readonly change: StoredChange; readonly undone?: readonly Undone[] | null }

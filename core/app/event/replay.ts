@@ -11,7 +11,7 @@ import type { FatalJobError } from "../../domain/job/failure.ts"
 import type { KeptPosition } from "../../ports/changes.ts"
 import type { QueueError } from "../../ports/queue.ts"
 import type { RecordsError } from "../../ports/records.ts"
-import { enabledNow } from "./deliver.ts"
+import { enabledNow } from "./delivery-attempt.ts"
 import { type Dispatching, plansFor } from "./dispatch.ts"
 
 export const replayName = "webhooks.replay"
@@ -52,13 +52,13 @@ export const replayBatch = Effect.fnUntraced(function*(
   use: Dispatching,
   payload: ReplayPayload
 ): Effect.fn.Return<void, RecordsError | QueueError | FatalJobError> {
-  const found = yield* Effect.result(enabledNow(use, payload.subscription))
-  if (Result.isFailure(found)) {
-    if ("removed" in found.failure && found.failure.removed) return
-    return yield* Effect.fail(found.failure)
+  const lookup = yield* Effect.result(enabledNow(use, payload.subscription))
+  if (Result.isFailure(lookup)) {
+    if ("removed" in lookup.failure && lookup.failure.removed) return
+    return yield* Effect.fail(lookup.failure)
   }
-  const subscription = found.success
-  const changes = yield* use.changes.kept(payload, mostAtOnce)
+  const subscription = lookup.success
+  const changes = yield* use.changes.between(payload, mostAtOnce)
   const last = changes.at(-1)
   if (last === undefined) return
   const plans = yield* plansFor(use, subscription, changes)

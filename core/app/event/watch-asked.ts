@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../../domain/access/access.ts"
-import type { Following } from "../../domain/event/watch.ts"
+import type { WatchScope } from "../../domain/event/watch.ts"
 import { both } from "../../domain/filter/tree.ts"
 import { keyed, writeKey } from "../../domain/read/key.ts"
 import { visibleRows } from "../../domain/read/list.ts"
@@ -19,7 +19,7 @@ const withinMs = 200
 /** The keys, as they stand in URLs, of those records that the caller sees and that pass the filter at an instant in microseconds. */
 export const askPassing = Effect.fnUntraced(function*(
   records: Pick<RecordsReader, "page">,
-  { access, filter }: Following & { readonly access: Access },
+  { access, filter }: WatchScope & { readonly access: Access },
   keys: readonly Row[],
   now: bigint
 ): Effect.fn.Return<ReadonlySet<string>, RecordsError> {

@@ -36,12 +36,12 @@ const newsOf = (model: Model, at: string, stored: StoredChange, now: number): Ne
 
 /** The news of one round, by resource and position. All streams of a resource share them. Null: the API could not have seen the change. */
 export const makeNews = () => {
-  const known = new Map<string, News | null>()
+  const cache = new Map<string, News | null>()
   return (model: Model, at: string, stored: StoredChange, now: number): News | null => {
     const name = `${model.name} ${at}`
-    let found = known.get(name)
-    if (found === undefined) known.set(name, found = newsOf(model, at, stored, now))
-    return found
+    let news = cache.get(name)
+    if (news === undefined) cache.set(name, news = newsOf(model, at, stored, now))
+    return news
   }
 }
 

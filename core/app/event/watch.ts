@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
 import type { StoredChange } from "../../domain/event/change.ts"
-import { checkWatched, type Following, isRelated, weightOf } from "../../domain/event/watch.ts"
+import { checkWatched, isRelated, type WatchScope, weightOf } from "../../domain/event/watch.ts"
 import { tableName } from "../../domain/model/table.ts"
 import { isOutage } from "../../domain/outage.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
@@ -60,7 +60,7 @@ interface Held {
   weight: number
 }
 
-interface Watcher extends Following {
+interface Watcher extends WatchScope {
   readonly access: Access
   readonly weight: number
   readonly relation: string
@@ -152,12 +152,12 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
   /** Tells of some changes. What weighs much is judged in turns, between which others have theirs. */
   const tellAll = Effect.fnUntraced(function*(
     watcher: Watcher,
-    found: readonly Captured[],
+    captured: readonly Captured[],
     now: number,
     newsOf: ReturnType<typeof makeNews>
   ): Effect.fn.Return<void> {
-    if (watcher.waiting !== null) return yield* wait(watcher, watcher.waiting, found)
-    for (const { change, position: at } of found) {
+    if (watcher.waiting !== null) return yield* wait(watcher, watcher.waiting, captured)
+    for (const { change, position: at } of captured) {
       if (change.relation !== watcher.relation) continue
       spent += tell(watcher, at, change, now, newsOf)
       if (spent < turnWeight) continue
@@ -179,9 +179,9 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
   const wait = Effect.fnUntraced(function*(
     watcher: Watcher,
     waiting: Captured[],
-    found: readonly Captured[]
+    captured: readonly Captured[]
   ): Effect.fn.Return<void> {
-    const own = found.filter(({ change, position: at }) =>
+    const own = captured.filter(({ change, position: at }) =>
       change.relation === watcher.relation && BigInt(at) > watcher.position
     )
     if (waiting.length + own.length > mostBehind) skip(watcher, own)
@@ -191,9 +191,9 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     yield* Effect.forkDetach(askAll)
   })
 
-  /** Gives up on what waits, up to the last of some changes: the caller has to read again. */
-  const skip = (watcher: Watcher, found: readonly Captured[]): void => {
-    watcher.position = BigInt(found.at(-1)!.position)
+  /** Drops the waiting changes up to the last of the given ones. The caller is told to read again. */
+  const skip = (watcher: Watcher, captured: readonly Captured[]): void => {
+    watcher.position = BigInt(captured.at(-1)!.position)
     watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
     say(watcher, resetText)
   }
@@ -213,9 +213,9 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     const now = yield* Clock.currentTimeMillis
     const newsOf = makeNews()
     const keys = new Map<string, Row>()
-    const batches = group.map((watcher) => ({ watcher, found: watcher.waiting!.slice(0, mostAsked) }))
-    for (const { found, watcher } of batches) {
-      for (const { change, position: at } of found) {
+    const batches = group.map((watcher) => ({ watcher, captured: watcher.waiting!.slice(0, mostAsked) }))
+    for (const { captured, watcher } of batches) {
+      for (const { change, position: at } of captured) {
         const news = newsOf(watcher.access.model, at, change, now)
         const key = judged(watcher, () => news?.asks(watcher)) ?? null
         if (key !== null) keys.set(writeKey(key), key)
@@ -224,20 +224,20 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     const answer = yield* Effect.result(askPassing(core.records, group[0]!, [...keys.values()], BigInt(now) * 1000n))
     // While the database answers nothing, they wait.
     if (Result.isFailure(answer) && isOutage(answer.failure.reason._tag)) return yield* Effect.sleep(pollMs)
-    for (const { found, watcher } of batches) {
+    for (const { captured, watcher } of batches) {
       if (!(yield* valid(watcher))) continue
       if (Result.isFailure(answer)) {
-        skip(watcher, found)
+        skip(watcher, captured)
         continue
       }
-      for (const { change, position: at } of found) tell(watcher, at, change, now, newsOf, answer.success)
+      for (const { change, position: at } of captured) tell(watcher, at, change, now, newsOf, answer.success)
       watcher.waiting = watcher.waiting!.filter(({ position: at }) => BigInt(at) > watcher.position)
     }
   })
 
   /** Keeps changes for a stream that still reads older ones. What does not fit is missed. */
-  const keep = (watcher: Watcher, early: Captured[], found: readonly Captured[]): void => {
-    const own = found.filter(({ change }) => change.relation === watcher.relation)
+  const keep = (watcher: Watcher, early: Captured[], captured: readonly Captured[]): void => {
+    const own = captured.filter(({ change }) => change.relation === watcher.relation)
     const room = mostBehind - early.length
     if (own.length > room) watcher.missed = true
     early.push(...own.slice(0, room))
@@ -245,19 +245,19 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
 
   const round = Effect.fnUntraced(function*(): Effect.fn.Return<void, RecordsError> {
     for (;;) {
-      const found = yield* changes.since(relations(), String(position), mostRead)
+      const page = yield* changes.since(relations(), String(position), mostRead)
       const now = yield* Clock.currentTimeMillis
       const newsOf = makeNews()
-      const touched = new Set(found.map(({ change }) => change.relation))
+      const touched = new Set(page.map(({ change }) => change.relation))
       for (const watcher of watchers) {
         if (!touched.has(watcher.relation) || !(yield* valid(watcher))) continue
-        if (watcher.early === null) yield* tellAll(watcher, found, now, newsOf)
-        else keep(watcher, watcher.early, found)
+        if (watcher.early === null) yield* tellAll(watcher, page, now, newsOf)
+        else keep(watcher, watcher.early, page)
       }
-      const last = found.at(-1)
+      const last = page.at(-1)
       if (last !== undefined) position = BigInt(last.position)
       // What did not fit comes with the next round.
-      if (found.length < mostRead) return
+      if (page.length < mostRead) return
     }
   })
 
@@ -276,7 +276,7 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
         beat = now
         for (const watcher of watchers) {
           if (watcher.early !== null || !(yield* valid(watcher))) continue
-          // What waits to be asked about has not been told.
+          // Changes that wait for an answer of the database have not been told, so the mark stays before them.
           const own = watcher.position > position || (watcher.waiting !== null && watcher.waiting.length > 0)
           say(watcher, `id: ${markOf(own ? watcher.position : position, Math.floor(now / 1_000))}\n:\n\n`)
         }
@@ -295,12 +295,12 @@ export const makeWatching = (changes: ChangesService, core: Pick<Core, "records"
     let at = from
     for (let count = 0; BigInt(at) < BigInt(to);) {
       if (count >= mostBehind) return false
-      const found = yield* changes.since([watcher.relation], at, mostRead)
-      const last = found.at(-1)
+      const page = yield* changes.since([watcher.relation], at, mostRead)
+      const last = page.at(-1)
       if (last === undefined) return true
-      yield* tellAll(watcher, found, yield* Clock.currentTimeMillis, makeNews())
+      yield* tellAll(watcher, page, yield* Clock.currentTimeMillis, makeNews())
       at = last.position
-      count += found.length
+      count += page.length
     }
     return true
   })

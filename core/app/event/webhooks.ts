@@ -19,7 +19,7 @@ import {
   subscriptionsName,
   type Webhooks
 } from "../../domain/declare/webhooks.ts"
-import type { EventModels, Happened } from "../../domain/event/delivery.ts"
+import type { EventModels, Happened } from "../../domain/event/receivers.ts"
 import { readReplay } from "../../domain/event/replay.ts"
 import { isWaits, mostWaits } from "../../domain/event/retry.ts"
 import { readSecret } from "../../domain/event/signature.ts"
@@ -47,7 +47,7 @@ import type { Call, Reply } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
 import type { Core, RecordCheck } from "../ground/core.ts"
 import { queueProblem, recordsProblem } from "../ground/refusal.ts"
-import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./deliver.ts"
+import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./delivery-attempt.ts"
 import type { Dispatching } from "./dispatch.ts"
 import { replayPlan } from "./replay.ts"
 import { askTogether } from "./together.ts"
@@ -58,7 +58,7 @@ export interface WebhooksCore {
   readonly resolver: AccessResolver
   readonly models: EventModels
   readonly settings: Webhooks
-  readonly kept: WebhooksService
+  readonly store: WebhooksService
   readonly outbound: OutboundService
   /** The roles that a person has now in a tenant. */
   readonly rolesOf: (id: string, tenant: string | null) => Effect.Effect<RolesNow, RecordsError>
@@ -83,7 +83,7 @@ const keyOf = (core: Core, id: string, sealed: string | null): Uint8Array | null
 const secretOf = (use: WebhooksCore, { id, secret }: KeptSubscription): Effect.Effect<string | null, RecordsError> =>
   Effect.map(
     secret === null
-      ? use.kept.firstSecret(id, use.core.seal.seal(sealContext(id), use.newSecret()))
+      ? use.store.firstSecret(id, use.core.seal.seal(sealContext(id), use.newSecret()))
       : Effect.succeed(secret),
     (sealed) => sealed === null ? null : use.core.seal.open(sealContext(id), sealed)
   )
@@ -149,7 +149,7 @@ const subscriptionOf = (
     body: null,
     perMinute: each.perMinute,
     waits: waitsOf(each.waits),
-    kept: { stamp: each.stamp, failing: each.failing }
+    state: { stamp: each.stamp, failing: each.failing }
   })
   const previous = keyOf(core, each.id, each.previous)
   return each.secret === null
@@ -161,8 +161,8 @@ const subscriptionOf = (
 }
 
 /**
- * The roles that a subscription acts with now. One that was made before roles were kept gets those that its owner has when it is first asked: it goes on as
- * before, and from then on it has no more.
+ * The roles that a subscription acts with now. A subscription without stored roles is older than the storing of roles. It gets the roles that its
+ * owner has now, once, and never more from then on.
  */
 const actingRoles = Effect.fnUntraced(function*(
   use: WebhooksCore,
@@ -170,7 +170,7 @@ const actingRoles = Effect.fnUntraced(function*(
 ): Effect.fn.Return<RolesNow, RecordsError> {
   const now = yield* use.rolesOf(owner, tenant)
   if (now === null || now === "elsewhere") return now
-  const shared = sharedRoles(roles ?? (yield* use.kept.firstRoles(id, now)) ?? [], now)
+  const shared = sharedRoles(roles ?? (yield* use.store.firstRoles(id, now)) ?? [], now)
   return shared.length === 0 ? null : shared
 })
 
@@ -197,14 +197,14 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
   /** The compiled form of each subscription, cached until it changes. Parsing filters and decrypting secrets takes long for a thousand of them. */
   let made = new Map<string, { readonly text: string; readonly subscription: Subscription }>()
   const makeAll = Effect.fnUntraced(function*(
-    kept: readonly KeptSubscription[]
+    rows: readonly KeptSubscription[]
   ): Effect.fn.Return<readonly Subscription[], RecordsError> {
     const next: typeof made = new Map()
-    for (const each of kept) {
+    for (const each of rows) {
       const text = JSON.stringify({ ...each, stamp: "", failing: false })
-      const known = made.get(each.id)
-      const subscription = known?.text === text
-        ? { ...known.subscription, kept: { stamp: each.stamp, failing: each.failing } }
+      const last = made.get(each.id)
+      const subscription = last?.text === text
+        ? { ...last.subscription, state: { stamp: each.stamp, failing: each.failing } }
         : yield* subscriptionOf(use, each)
       // A subscription without a secret gets one now, and is read again with it.
       next.set(each.id, { text: each.secret === null ? "" : text, subscription })
@@ -213,23 +213,23 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
     return [...next.values()].map(({ subscription }) => subscription)
   })
   const all = Effect.gen(function*() {
-    const stamp = yield* use.kept.stamp
+    const stamp = yield* use.store.stamp
     if (read?.stamp === stamp) return read.all
     // What is read now is as new as the stamp, or newer. Then the next stamp is another one.
-    const all = yield* makeAll(yield* use.kept.all)
+    const all = yield* makeAll(yield* use.store.all)
     read = { all, stamp }
     return all
   })
-  const stampOf = askTogether(use.kept.stamps)
+  const stampOf = askTogether(use.store.stamps)
   return {
     all,
     find: (id) =>
       !id.startsWith(prefix) || !/^\d{1,18}$/.test(id.slice(prefix.length))
         ? Effect.succeed(null)
         : Effect.flatMap(
-          use.kept.find(id.slice(prefix.length)),
-          (kept): Effect.Effect<Subscription | null, RecordsError> =>
-            kept === null ? Effect.succeed(null) : subscriptionOf(use, kept)
+          use.store.find(id.slice(prefix.length)),
+          (row): Effect.Effect<Subscription | null, RecordsError> =>
+            row === null ? Effect.succeed(null) : subscriptionOf(use, row)
         ),
     rolesOf: (subscription) => {
       const { reader, tenant } = subscription
@@ -237,24 +237,25 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
         ? actingRoles(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
         : Effect.succeed([])
     },
-    unchanged: (subscription) => Effect.map(stampOf(idOf(subscription)), (stamp) => stamp === subscription.kept?.stamp),
+    unchanged: (subscription) =>
+      Effect.map(stampOf(idOf(subscription)), (stamp) => stamp === subscription.state?.stamp),
     orphaned: (subscription) =>
       Effect.asVoid(disabling(
         use,
-        use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+        use.store.disable(idOf(subscription), "The owner of the subscription no longer has access."),
         "no-access"
       )),
     ended: (subscription, result) => {
       if (result.test) return Effect.void
       const id = idOf(subscription)
       const noted = result.gone
-        ? disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone")
+        ? disabling(use, use.store.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone")
         : result.outcome === "failed"
-        ? disabling(use, use.kept.failed(id), "failing")
-        : result.outcome === "delivered" && subscription.kept?.failing !== false
-        ? use.kept.succeeded(id)
+        ? disabling(use, use.store.failed(id), "failing")
+        : result.outcome === "delivered" && subscription.state?.failing !== false
+        ? use.store.succeeded(id)
         : Effect.void
-      return use.settings.deliveryLog ? Effect.andThen(noted, use.kept.log(id, result)) : noted
+      return use.settings.deliveryLog ? Effect.andThen(noted, use.store.log(id, result)) : noted
     }
   }
 }
@@ -393,9 +394,9 @@ const updatable = Effect.fnUntraced(function*(
   if (row === undefined) return yield* Effect.fail(notFound())
   const cell = (field: Model["columns"][number]) => row[field.index] ?? null
   const decision = access.decisions.update
-  const settled = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
-  const passes = settled.of === "allow" ||
-    (settled.of === "filter" && evaluateKnown(settled.tree, cell, bindings) === true)
+  const verdict = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
+  const passes = verdict.of === "allow" ||
+    (verdict.of === "filter" && evaluateKnown(verdict.tree, cell, bindings) === true)
   if (!passes) return yield* Effect.fail(accessDenied())
   const of = model.byName.get("subscription_id")
   return { id: key[0]!, subscription: (of === undefined ? null : cell(of)) ?? key[0]! }
@@ -476,7 +477,7 @@ const replay = Effect.fnUntraced(function*(
     Result.flatMap(readJson(body), (read) => readReplay(read, now))
   )
   if (failedOnly) {
-    const resent = yield* Effect.catch(use.kept.resend({ subscription: id, range }), recordsProblem)
+    const resent = yield* Effect.catch(use.store.resend({ subscription: id, range }), recordsProblem)
     return json(200, JSON.stringify({ resent }))
   }
   const conflict = (message: string, more: { readonly [member: string]: Json } = {}) =>
@@ -490,7 +491,7 @@ const replay = Effect.fnUntraced(function*(
   if (microsFromCell(range.since) < microsFromCell(since)) {
     return yield* conflict(`Events are kept since ${since}.`, { kept_since: since })
   }
-  if (yield* Effect.catch(use.kept.replaying(id), recordsProblem)) {
+  if (yield* Effect.catch(use.store.replaying(id), recordsProblem)) {
     return yield* conflict("A replay of this subscription is under way.")
   }
   yield* Effect.mapError(
@@ -512,14 +513,14 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
     const { id, subscription: of } = yield* updatable(use, call, resource, segment)
     const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
       Effect.catch(effect, recordsProblem)
-    const kept = yield* asked(use.kept.find(of))
-    if (kept === null) return yield* Effect.fail(notFound())
-    const now = yield* asked(actingRoles(use, kept))
+    const row = yield* asked(use.store.find(of))
+    if (row === null) return yield* Effect.fail(notFound())
+    const now = yield* asked(actingRoles(use, row))
     const roles = now === "elsewhere" ? null : now
-    const refusal = tooFew(call.caller, kept.owner, roles ?? kept.roles)
+    const refusal = tooFew(call.caller, row.owner, roles ?? row.roles)
     if (refusal !== null) return yield* Effect.fail(refusal)
     if (resource === deliveriesName) {
-      const count = yield* asked(use.kept.resend({ delivery: id }))
+      const count = yield* asked(use.store.resend({ delivery: id }))
       return count === 0
         ? yield* Effect.fail(problem("conflict", "Only a failed delivery can be sent again."))
         : json(200, JSON.stringify({ resent: count }))
@@ -528,30 +529,30 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
     const note = (event: string): void => use.log("info", event, { subscription: id, user: call.caller.id })
     switch (verb) {
       case "disable":
-        yield* asked(use.kept.disable(id, null))
+        yield* asked(use.store.disable(id, null))
         return nothing
       case "enable":
-        yield* asked(use.kept.enable(id))
+        yield* asked(use.store.enable(id))
         return nothing
       case "rotateSecret":
-        yield* asked(secretOf(use, kept))
-        yield* asked(use.kept.rotate(id, use.core.seal.seal(sealContext(id), use.newSecret())))
+        yield* asked(secretOf(use, row))
+        yield* asked(use.store.rotate(id, use.core.seal.seal(sealContext(id), use.newSecret())))
         note("webhook-secret-rotated")
         return nothing
       case "revealSecret": {
-        const secret = yield* asked(secretOf(use, kept))
+        const secret = yield* asked(secretOf(use, row))
         note("webhook-secret-revealed")
         return secret === null
           ? yield* Effect.fail(problem("conflict", "The secret was sealed with another AUTH_SECRET. Rotate it."))
           : json(200, JSON.stringify({ secret }))
       }
       case "resendFailed":
-        return json(200, JSON.stringify({ resent: yield* asked(use.kept.resend({ subscription: id })) }))
+        return json(200, JSON.stringify({ resent: yield* asked(use.store.resend({ subscription: id })) }))
       case "replay":
-        return yield* replay(use, delivering(), kept, body ?? new Uint8Array())
+        return yield* replay(use, delivering(), row, body ?? new Uint8Array())
       case "test": {
-        if (!directs(call.caller, kept.owner)) return yield* Effect.fail(accessDenied())
-        const subscription = yield* asked(subscriptionOf(use, kept))
+        if (!directs(call.caller, row.owner)) return yield* Effect.fail(accessDenied())
+        const subscription = yield* asked(subscriptionOf(use, row))
         const happened = roles === null ? null : yield* asked(newest(use, subscription, roles))
         if (happened === null) {
           return yield* Effect.fail(
@@ -563,7 +564,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
         }
         const parts = delivering()
         let request: SentRequest | null = null
-        const shown: Delivering = {
+        const view: Delivering = {
           ...parts,
           outbound: {
             ...parts.outbound,
@@ -574,7 +575,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
           }
         }
         // The test event is made of a record as it is. The filter is not applied.
-        const tried = tryDelivery(shown, {
+        const tried = tryDelivery(view, {
           subscription: { ...subscription, when: new Map() },
           happened,
           test: true

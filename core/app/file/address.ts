@@ -28,9 +28,9 @@ import type { ListedFile } from "../../ports/storage.ts"
 import type { Call } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { readIdempotencyKey } from "../write/single.ts"
+import { asked } from "./finish.ts"
+import type { PendingUpload } from "./finish.ts"
 import { claimRoom, unclaimRoom } from "./room.ts"
-import { asked } from "./settle.ts"
-import type { PendingUpload } from "./settle.ts"
 import { targetOf, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
 import { inTurn } from "./turn.ts"
@@ -95,19 +95,19 @@ export const addressed = function*(core: Core, call: Call, resource: string, key
   const access = yield* writable(call, resource)
   const opened = core.files?.seal.open(addressContext(call.caller, resource), key) ?? null
   const address = opened === null ? null : readAddress(opened)
-  const found = address === null ? null : readUnfinished(address.name)
-  if (address === null || found === null || !access.restricted.byName.has(address.field)) {
+  const unfinished = address === null ? null : readUnfinished(address.name)
+  if (address === null || unfinished === null || !access.restricted.byName.has(address.field)) {
     return yield* Result.fail(notFound())
   }
   const target = yield* targetOf(core, access, address.field)
-  if (target.provider.name !== address.provider || target.files.now() - found.created >= unfinishedMs) {
+  if (target.provider.name !== address.provider || target.files.now() - unfinished.created >= unfinishedMs) {
     return yield* Result.fail(notFound())
   }
   const { direct, metadata } = address
   const said = described(yield* readMetadata(metadata), address.fileName)
   return {
     ...target,
-    ...found,
+    ...unfinished,
     folder: folderOf(call, target),
     fileName: said.fileName,
     declared: direct === null ? said.declared : direct.type,

@@ -11,8 +11,8 @@ import {
   dueOf,
   heldText,
   leftOf,
+  patienceMs,
   readEntry,
-  settlingMs,
   temporaryFolder,
   temporaryMs
 } from "../../domain/file/cleanup.ts"
@@ -20,13 +20,13 @@ import type { CleanupEntry } from "../../domain/file/cleanup.ts"
 import { forgottenMs, readUnfinished, remainsMs, unfinishedMs } from "../../domain/file/unfinished.ts"
 import { pathsOf, readStored } from "../../domain/file/uri.ts"
 import { Problem } from "../../domain/problem.ts"
-import { fileFieldsOf } from "../../domain/write/file.ts"
+import { fileFieldsOf } from "../../domain/write/file-values.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
 import type { ListedFile, StorageError } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { filesLock, readText, within } from "../ground/provider.ts"
-import type { FileProvider, Files } from "../ground/provider.ts"
-import { markGone, settleMark } from "../write/attach.ts"
+import { filesLock, readText, within } from "../ground/files.ts"
+import type { FileProvider, Files } from "../ground/files.ts"
+import { markGone, resolveMark } from "../write/attach.ts"
 import { inTransaction } from "../write/transaction.ts"
 import { unclaimRoom } from "./room.ts"
 
@@ -89,9 +89,10 @@ type Fate = { readonly delete: readonly string[] } | "keep" | "wait"
 type Named = Due & { readonly entry: CleanupEntry }
 
 /**
- * Decides about entries. Rows are asked without any lock, however large their tables are. What no row holds is marked under a lock that waits for whoever
- * attaches a file: from then on nothing attaches it. So rows are asked once more, and what they hold by now has its mark taken back. A run that ends in
- * between leaves marks, on files that were to go; the next one sets its own in their place. Of two runs at once the one whose mark stands decides.
+ * Decides about entries. It first asks rows without any lock, however large their tables are. A file that no row holds is then marked, under a lock
+ * that waits for whoever attaches a file; nothing attaches a marked file. Rows are asked a second time, and a file that a row holds by then loses its
+ * mark. A run that ends in between leaves marks on files that it meant to delete; the next run replaces them. Of two runs at once, the later mark
+ * decides.
  */
 const decide = Effect.fnUntraced(function*(
   core: Core,
@@ -101,7 +102,7 @@ const decide = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyMap<Due, Fate>, RecordsError> {
   const fates = new Map<Due, Fate>()
   // The write that let a held file go may not have committed yet.
-  const kept = ({ listed }: Due): Fate => now - listed.modified < settlingMs ? "wait" : "keep"
+  const fateOf = ({ listed }: Due): Fate => now - listed.modified < patienceMs ? "wait" : "keep"
   const heldBy = (all: readonly Named[]) => heldOf(core, [...new Set(all.map(({ entry }) => heldText(entry)))])
   const leftIn = ({ entry }: Named, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
     new Set(leftOf(entry, held.get(heldText(entry)) ?? null))
@@ -109,7 +110,7 @@ const decide = Effect.fnUntraced(function*(
   const before = named.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldBy(named)
   const open: Named[] = []
   for (const due of named) if (leftIn(due, before).size > 0) open.push(due)
-  for (const due of group) fates.set(due, due.entry === null ? { delete: [] } : kept(due))
+  for (const due of group) fates.set(due, due.entry === null ? { delete: [] } : fateOf(due))
   if (open.length === 0) return fates
   const mark = files.newId()
   yield* locked(core, "alone", (tx) =>
@@ -124,14 +125,14 @@ const decide = Effect.fnUntraced(function*(
       const left = leftIn(due, after)
       const goes = (path: string): boolean => due.entry.whole ? left.size > 0 : left.has(path)
       return Effect.map(
-        Effect.forEach(markedBy(due), (file) => settleMark(files, tx, file, mark, !goes(file.path))),
-        (own) => fates.set(due, own.includes(false) ? "wait" : left.size > 0 ? { delete: [...left] } : kept(due))
+        Effect.forEach(markedBy(due), (file) => resolveMark(files, tx, file, mark, !goes(file.path))),
+        (own) => fates.set(due, own.includes(false) ? "wait" : left.size > 0 ? { delete: [...left] } : fateOf(due))
       )
     }, { discard: true }))
   return fates
 })
 
-/** What has to have a mark before an entry is handled: a file, or those variants of it that are to go alone. */
+/** The files that need a mark before an entry is handled: the whole file, or only the variants that are due. */
 const markedBy = ({ entry: { path, provider, variants, whole } }: Named) =>
   (whole ? [path] : variants).map((each) => ({ provider, path: each }))
 
@@ -194,16 +195,16 @@ const removeAll = Effect.fnUntraced(function*(
   paths: readonly string[],
   listed: ListedFile
 ): Effect.fn.Return<boolean, StorageError> {
-  let found = false
+  let any = false
   for (const path of paths) {
     const head = yield* storage.head(path)
     if (head === null) continue
-    found = true
+    any = true
     yield* storage.remove(path)
     quota.add({ bytes: -head.size, files: -1 })
   }
   yield* storage.remove(listed.path)
-  return found
+  return any
 })
 
 /** Whether the remains of an upload are to go: an hour after the last write, or after the time that an upload in pieces has. */

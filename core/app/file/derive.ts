@@ -1,9 +1,10 @@
 /**
- * Makes what files that stand already lack of what their field declares now: variants, placeholders, derived values. It reads records in pages by their
- * keys, asks the stores outside of any transaction, and writes a record only while it holds the value that was read: of a list of files the whole list, which
- * is written once for each of its files. Whatever ends it, the next run goes on: what is made lacks no more. A new variant has a scheduled delete before it is visible, and loses it when a record lists it.
+ * Makes variants, placeholders and derived values that existing files lack because their field was declared differently when they were uploaded. It
+ * reads records in pages by their keys and asks the stores outside of any transaction. It writes a record only while the record holds the value that
+ * was read; a list of files is written whole, once for each of its files. A run that ends early loses nothing, because the next run skips finished
+ * files. A new variant has a scheduled delete before it is visible, and loses it when a record lists it.
  *
- * Such a write is no change of a person: it raises the version, but it is no event, no version of a history, and no hook runs.
+ * Such a write is no change of a person. It raises the version, but it makes no event and no version of a history, and no hook runs.
  */
 
 import * as Effect from "effect/Effect"
@@ -23,17 +24,17 @@ import { Problem } from "../../domain/problem.ts"
 import { writeKey } from "../../domain/read/key.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
 import { withText } from "../../domain/value/list.ts"
-import { fileFieldsOf, fileTexts } from "../../domain/write/file.ts"
+import { fileFieldsOf, fileTexts } from "../../domain/write/file-values.ts"
 import type { RecordsError, RecordsTransaction } from "../../ports/records.ts"
 import type { Bytes } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { ask, askMs, schedule, storageProblem } from "../ground/provider.ts"
-import type { FileProvider, Files } from "../ground/provider.ts"
+import { ask, askMs, schedule, storageProblem } from "../ground/files.ts"
+import type { FileProvider, Files } from "../ground/files.ts"
 import { claimFiles } from "../write/attach.ts"
 import { inTransaction } from "../write/transaction.ts"
-import { concat } from "./body.ts"
 import { roomForCopies } from "./room.ts"
 import { derive, headWanted, render } from "./stored.ts"
+import { concat } from "./upload-body.ts"
 
 /** A field whose files are looked at. */
 export interface DeriveTarget {
@@ -98,7 +99,10 @@ const atOnce = 2
 /** Failures in a row after which a run ends: something is wrong with more than one file. */
 const mostFailures = 5
 
-/** The cell that a record is to hold for what is made to be written: as it was read, and then as it was written. Null: it has changed. */
+/**
+ * The cell that a record must still hold for a result to be written: first the cell as it was read, then the cell as this run wrote it. Null: somebody
+ * changed it.
+ */
 interface Held {
   cell: Cell
 }
@@ -369,13 +373,13 @@ export const derivePage = Effect.fnUntraced(function*(
   }
   const bindings = { caller: { id: "", tenant: null, roles: [] }, now: 0n, params: [] }
   const rows = yield* core.records.page({ shape, bindings, ...(after === null ? {} : { after }) })
-  const found = rows.map((row) => {
+  const all = rows.map((row) => {
     const held: Held = { cell: row[columns.order.length] ?? null }
     return [...new Set(fileTexts(target.field, held.cell))].flatMap((text) =>
       candidateOf(target, files, columns, row, held, text) ?? []
     )
   })
-  const candidates = check ? found : cutPage(found, limit)
+  const candidates = check ? all : cutPage(all, limit)
   let [failures, gaveUp] = [0, false]
   const one = (candidate: Candidate): Effect.Effect<Fate, Problem | RecordsError> =>
     Effect.suspend(() =>

@@ -19,15 +19,15 @@ import { readJson } from "../ground/body.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Incoming, Reply } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { storageProblem, within } from "../ground/provider.ts"
+import { storageProblem, within } from "../ground/files.ts"
 import { addressed, expires, locationOf, open, planned, turnOf } from "./address.ts"
-import { concat, metered, reading } from "./body.ts"
+import { answerAgain, asked, conclude, drop, headOf, isFinal, make, recordOf, scheduleAll } from "./finish.ts"
+import type { PendingUpload } from "./finish.ts"
 import { roomBeside } from "./room.ts"
-import { answerAgain, asked, conclude, drop, headOf, isFinal, make, recordOf, scheduleAll } from "./settle.ts"
-import type { PendingUpload } from "./settle.ts"
 import { decide, expected, refusedType } from "./stored.ts"
 import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
+import { concat, metered, reading } from "./upload-body.ts"
 
 /** The longest that a bucket takes to copy an object of 5 GiB within itself. */
 const copyMs = 300_000
@@ -121,8 +121,8 @@ export const confirmDirect = Effect.fnUntraced(function*(
   }
   return yield* turnOf(upload, () =>
     Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
-      const known = yield* recordOf(upload)
-      const reply = yield* known !== null ? answerAgain(call, upload, known) : confirm(call, upload, direct)
+      const record = yield* recordOf(upload)
+      const reply = yield* record !== null ? answerAgain(call, upload, record) : confirm(call, upload, direct)
       // Whoever has the signed request may have sent it again.
       yield* asked(upload, upload.provider.storage.remove(upload.name))
       return reply

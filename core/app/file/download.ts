@@ -20,11 +20,11 @@ import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { cellFromText } from "../../domain/value/cell.ts"
-import { fileTexts } from "../../domain/write/file.ts"
+import { fileTexts } from "../../domain/write/file-values.ts"
 import type { ByteRange, Bytes, StoredHead } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { storageProblem } from "../ground/provider.ts"
-import type { FileProvider, Files } from "../ground/provider.ts"
+import { storageProblem } from "../ground/files.ts"
+import type { FileProvider, Files } from "../ground/files.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 
 /** A request for a file. */
@@ -150,12 +150,12 @@ const send = Effect.fnUntraced(function*(
   const extension = extensionOf(path)
   const type = typeOfExtension(extension)
   const named = publicAge !== null ? name : downloadName(name, extension, (own) => typeOfExtension(own) === type)
-  const shown = disposition(isInline(type) && !asksDownload(query) ? "inline" : "attachment", named)
+  const dispositionHeader = disposition(isInline(type) && !asksDownload(query) ? "inline" : "attachment", named)
   const unavailable = storageProblem(files, provider.name)
   // The link is signed for GET, so a HEAD of it would be refused.
   if (storage.link !== null && !headOnly) {
     const url = yield* Effect.catch(
-      storage.link(path, { seconds: publicAge === null ? seconds : 3_600, type, disposition: shown }),
+      storage.link(path, { seconds: publicAge === null ? seconds : 3_600, type, disposition: dispositionHeader }),
       unavailable
     )
     // The redirect is not cached longer than its target is valid.
@@ -174,7 +174,7 @@ const send = Effect.fnUntraced(function*(
   const headersOf = (head: StoredHead) => ({
     ...sandboxed,
     "content-type": type,
-    "content-disposition": shown,
+    "content-disposition": dispositionHeader,
     "cache-control": publicAge === null ? `private, max-age=${seconds}` : `public, max-age=${publicAge}, immutable`,
     etag,
     "last-modified": new Date(head.modified).toUTCString()

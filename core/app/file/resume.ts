@@ -21,14 +21,14 @@ import { isProblem, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { Call, Incoming, Reply } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { storageProblem } from "../ground/provider.ts"
+import { storageProblem } from "../ground/files.ts"
 import { addressed, described, expires, locationOf, open, planned, turnOf } from "./address.ts"
-import { begin } from "./body.ts"
-import { asked, decideRecord, drop, recordOf, settle, targetOfRecord } from "./settle.ts"
-import type { PendingUpload } from "./settle.ts"
+import { asked, decideRecord, drop, finish, recordOf, targetOfRecord } from "./finish.ts"
+import type { PendingUpload } from "./finish.ts"
 import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import { pieceBody, storing } from "./turn.ts"
 import type { Turn } from "./turn.ts"
+import { begin } from "./upload-body.ts"
 
 const empty = (status: number, headers: { readonly [name: string]: string }): Reply => ({ status, headers, body: null })
 
@@ -85,7 +85,7 @@ const receive = Effect.fnUntraced(function*(
   let record = yield* recordOf(upload)
   if (record?.finished != null) {
     if (offset !== length) return yield* Effect.fail(wrongOffset(length))
-    yield* settle(call, upload, record)
+    yield* finish(call, upload, record)
     return length
   }
   let before: Uint8Array | null = null
@@ -123,7 +123,7 @@ const receive = Effect.fnUntraced(function*(
   if (piece.error !== null) {
     return yield* isProblem(piece.error) ? Effect.fail(piece.error) : Effect.die(piece.error)
   }
-  if (appended.size === length) yield* settle(call, upload, record)
+  if (appended.size === length) yield* finish(call, upload, record)
   return appended.size
 })
 
@@ -217,15 +217,15 @@ export const uploadAnswer = Effect.fnUntraced(function*(
   key: string
 ): Effect.fn.Return<Reply, Problem> {
   const upload = yield* Effect.fromResult(Result.gen(() => addressed(core, call, resource, key)))
-  const known: UploadRecord | null = yield* recordOf(upload)
-  if (known?.result != null) return yield* settle(call, upload, known)
-  if (upload.direct) return yield* Effect.fail(known === null ? isDirect() : notFound())
+  const record: UploadRecord | null = yield* recordOf(upload)
+  if (record?.result != null) return yield* finish(call, upload, record)
+  if (upload.direct) return yield* Effect.fail(record === null ? isDirect() : notFound())
   const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
   // Whoever asks early ends no piece that is on its way.
-  if (size !== null && size < upload.length && known?.finished == null) {
+  if (size !== null && size < upload.length && record?.finished == null) {
     return yield* Effect.fail(problem("conflict", "Not all of the file has arrived yet.", { offset: size }))
   }
-  return yield* turnOf(upload, () => Effect.flatMap(recordOf(upload), (record) => settle(call, upload, record)))
+  return yield* turnOf(upload, () => Effect.flatMap(recordOf(upload), (record) => finish(call, upload, record)))
 })
 
 /** `DELETE`: ends an upload. A file that is stored already goes with a later cleanup, unless a record holds it. */
@@ -241,8 +241,8 @@ export const endUpload = Effect.fnUntraced(function*(
     () =>
       Effect.gen(function*(): Effect.fn.Return<void, Problem> {
         const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
-        const known = yield* recordOf(upload)
-        const isOver = known === null ? size === null : upload.direct && known.result === null
+        const record = yield* recordOf(upload)
+        const isOver = record === null ? size === null : upload.direct && record.result === null
         if (isOver) return yield* Effect.fail(notFound())
         yield* drop(upload)
       })

@@ -8,8 +8,8 @@ import type { StoredFile } from "../../domain/file/uri.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { StorageError } from "../../ports/storage.ts"
-import { storageProblem } from "../ground/provider.ts"
-import type { FileProvider, Files } from "../ground/provider.ts"
+import { storageProblem } from "../ground/files.ts"
+import type { FileProvider, Files } from "../ground/files.ts"
 
 /** What one upload may take. */
 export interface Room {
@@ -57,13 +57,13 @@ const counted = (files: Files, provider: FileProvider): Effect.Effect<void, Prob
   if (!quota.isStale(files.now())) return Effect.void
   const count = Effect.tryPromise({
     try: () => {
-      let known = counting.get(provider)
-      if (known === undefined) {
+      let count = counting.get(provider)
+      if (count === undefined) {
         quota.begin()
-        known = Effect.runPromise(heldAmount(provider)).finally(() => counting.delete(provider))
-        counting.set(provider, known)
+        count = Effect.runPromise(heldAmount(provider)).finally(() => counting.delete(provider))
+        counting.set(provider, count)
       }
-      return known
+      return count
     },
     catch: (error) => error as StorageError
   })

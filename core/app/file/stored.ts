@@ -23,8 +23,8 @@ import { StorageError } from "../../ports/storage.ts"
 import type { Bytes } from "../../ports/storage.ts"
 import { json } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { storageProblem } from "../ground/provider.ts"
-import type { FileProvider } from "../ground/provider.ts"
+import { storageProblem } from "../ground/files.ts"
+import type { FileProvider } from "../ground/files.ts"
 import type { UploadTarget } from "./target.ts"
 
 /** A stored file of known size. */
@@ -137,9 +137,9 @@ export const derive = Effect.fnUntraced(function*(
 
 /** The stored file as a stream that opens with the first read. */
 async function* readAgain(provider: FileProvider, path: string): Bytes {
-  const found = await Effect.runPromise(provider.storage.read(path, null))
-  if (found === null) throw new Error("the uploaded file is not there")
-  yield* found.bytes
+  const body = await Effect.runPromise(provider.storage.read(path, null))
+  if (body === null) throw new Error("the uploaded file is not there")
+  yield* body.bytes
 }
 
 const copyOf = (bytes: Uint8Array): Bytes =>
@@ -191,26 +191,26 @@ export const render = Effect.fnUntraced(function*(
         storageProblem(files, provider.name)
       )
       : Effect.fail(problem("insufficient-storage", "There is no room for the file."))
-  let kept = stored
+  let main = stored
   const replacement = original === null ? undefined : image.copies.at(-1)
   if (original !== null && replacement !== undefined) {
     const extension = extensionOfFormat(original.format)
     const path = `${stored.path.slice(0, -extensionOf(stored.path).length)}${extension}`
     yield* put(path, replacement.bytes, extension)
-    kept = { ...stored, path, size: replacement.bytes.length }
+    main = { ...stored, path, size: replacement.bytes.length }
   }
   const made: StoredVariant[] = []
   for (const [i, { format, name }] of variants.entries()) {
     const { bytes, height, width } = image.copies[i]!
     const extension = extensionOfFormat(format)
-    yield* put(variantPath(kept.path, name, extension), bytes, extension)
+    yield* put(variantPath(main.path, name, extension), bytes, extension)
     made.push({ name, extension, width, height })
   }
   return {
     image,
-    file: { ...kept, variants: made },
+    file: { ...main, variants: made },
     head: replacement?.bytes ?? null,
-    replaced: kept.path === stored.path ? null : stored.path
+    replaced: main.path === stored.path ? null : stored.path
   }
 })
 

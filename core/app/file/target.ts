@@ -13,8 +13,8 @@ import { unknownField } from "../../domain/read/list.ts"
 import type { Call } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
+import type { FileProvider, Files } from "../ground/files.ts"
 import { readParameters } from "../ground/parameters.ts"
-import type { FileProvider, Files } from "../ground/provider.ts"
 
 /** The field that a file is for, and where its files are. */
 export interface UploadTarget {

@@ -14,15 +14,15 @@ import type { Problem } from "../../domain/problem.ts"
 import type { Call, Incoming, IncomingFile, Reply } from "../ground/call.ts"
 import { pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
-import { ask, askMs, schedule, storageProblem, uploadEntry } from "../ground/provider.ts"
-import { after, begin, metered, reading } from "./body.ts"
-import type { Meter } from "./body.ts"
-import { readMaybe } from "./key.ts"
-import type { UploadKey } from "./key.ts"
+import { ask, askMs, schedule, storageProblem, uploadEntry } from "../ground/files.ts"
+import { readMaybe } from "./idempotency.ts"
+import type { UploadKey } from "./idempotency.ts"
 import { roomFor } from "./room.ts"
 import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
 import { targetOf, tooLarge, uploadParameters, writable } from "./target.ts"
 import type { UploadTarget } from "./target.ts"
+import { after, begin, metered, reading } from "./upload-body.ts"
+import type { Meter } from "./upload-body.ts"
 
 /** An upload that may begin. */
 interface UploadPlan extends UploadTarget {
@@ -109,13 +109,13 @@ const store = Effect.fnUntraced(function*(
         yield* Effect.catch(entries, unavailable)
         const size = yield* Effect.catch(put, unavailable)
         const rendered = yield* render(plan, { ...first, size }, decided.type, room)
-        const kept = rendered?.file ?? { ...first, size }
-        const type = kept.path === path ? decided.type : typeOf(extensionOf(kept.path))
-        const derived = yield* derive(plan, kept, type, rendered?.head ?? begun.head, rendered?.image ?? null)
+        const outcome = rendered?.file ?? { ...first, size }
+        const type = outcome.path === path ? decided.type : typeOf(extensionOf(outcome.path))
+        const derived = yield* derive(plan, outcome, type, rendered?.head ?? begun.head, rendered?.image ?? null)
         const replaced = rendered?.replaced ?? null
         if (replaced !== null) yield* Effect.catch(provider.storage.remove(replaced), unavailable)
-        const reply = yield* answer(plan, call, kept, type, decided, derived)
-        room.keep(kept, rendered !== null && rendered.head !== null)
+        const reply = yield* answer(plan, call, outcome, type, decided, derived)
+        room.keep(outcome, rendered !== null && rendered.head !== null)
         return key === null ? reply : yield* key.keep(reply)
       })
       // A storage operation continues after its sender has disconnected. It would end after the rollback, so the rollback waits for it. A body that

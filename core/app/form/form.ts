@@ -122,15 +122,15 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
     has: (name) => forms.has(name),
     show: (name) =>
       Effect.suspend(() => {
-        const found = formOf(name)
-        return Result.isFailure(found)
-          ? Effect.fail(found.failure)
-          : Effect.succeed(json(200, JSON.stringify(formDocument(found.success.form, found.success.access))))
+        const form = formOf(name)
+        return Result.isFailure(form)
+          ? Effect.fail(form.failure)
+          : Effect.succeed(json(200, JSON.stringify(formDocument(form.success.form, form.success.access))))
       }),
     challenge: (name) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const found = formOf(name)
-        if (Result.isFailure(found)) return Effect.fail(found.failure)
+        const form = formOf(name)
+        if (Result.isFailure(form)) return Effect.fail(form.failure)
         const { difficulty } = settings
         const expires = now + challengeMs
         const challenge = seal.seal(challengeContext(name), printChallenge({ expires, difficulty }))
@@ -138,9 +138,9 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
         return Effect.succeed(json(200, JSON.stringify(answer)))
       }),
     submit: Effect.fnUntraced(function*(name, client, body): Effect.fn.Return<Submitted, Problem> {
-      const found = formOf(name)
-      if (Result.isFailure(found)) return yield* Effect.fail(found.failure)
-      const { access, form } = found.success
+      const lookup = formOf(name)
+      if (Result.isFailure(lookup)) return yield* Effect.fail(lookup.failure)
+      const { access, form } = lookup.success
       const sender = seal.digest(JSON.stringify(["submission", name, client]))
       const wait = yield* counted(submissions.admit(sender, form.perMinute))
       if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))

@@ -11,7 +11,7 @@ import { indexedSort } from "../../domain/model/expression.ts"
 import type { Field, Model } from "../../domain/model/model.ts"
 import { quotedName, tableName } from "../../domain/model/table.ts"
 import type { Problem } from "../../domain/problem.ts"
-import type { Place } from "../../domain/read/aggregate.ts"
+import type { GroupField } from "../../domain/read/aggregate.ts"
 import { isIndexable, suggestIndex } from "../../domain/read/guard.ts"
 import type { GuardBound, IndexSuggestion, ScanGuard } from "../../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan, RelatedPlan } from "../../domain/read/plan.ts"
@@ -165,14 +165,14 @@ const relatedIndexes = (
   if (related.length === 0) return null
   const all = access.caller.roles.includes("admin")
   const model = "shape" in plan ? plan.shape.model : plan.model
-  const found = related.flatMap((each) => filterIndex(each, model, scannedTable, all) ?? [])
+  const indexes = related.flatMap((each) => filterIndex(each, model, scannedTable, all) ?? [])
   // Where the record's own table is read, its own conditions may have an index, too.
-  return found.length === 0 && (scannedTable === undefined || isTable(model, scannedTable)) ? null : found
+  return indexes.length === 0 && (scannedTable === undefined || isTable(model, scannedTable)) ? null : indexes
 }
 
 const askedFields = (plan: CountPlan | AggregatePlan): readonly Field[] => {
   if (!("of" in plan)) return []
-  const own = (keys: ReadonlyArray<Place>) => keys.flatMap(({ field, ways }) => ways.length === 0 ? [field] : [])
+  const own = (keys: ReadonlyArray<GroupField>) => keys.flatMap(({ field, ways }) => ways.length === 0 ? [field] : [])
   if (plan.of === "facets") return own([{ field: plan.field, ways: plan.ways ?? [] }])
   if (plan.of !== "groups") return [plan.field]
   const { keys, measures } = plan.question

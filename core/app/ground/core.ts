@@ -19,8 +19,8 @@ import type { RecordsError, RecordsService } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
 import type { Call, Reply } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
+import type { Files } from "./files.ts"
 import type { Judgements } from "./guard.ts"
-import type { Files } from "./provider.ts"
 import type { RequestFiber } from "./timing.ts"
 import type { RecentVersions } from "./versions.ts"
 
@@ -133,7 +133,7 @@ export const readPipeline = <Plan extends { readonly shape: { readonly layout: L
     const reply = act(plan, fiber)
     return layout.rules === null
       ? reply
-      : Effect.flatMap(reply, (shown) => leftOut(layout) ? whole : Effect.succeed(shown))
+      : Effect.flatMap(reply, (answer) => leftOut(layout) ? whole : Effect.succeed(answer))
   })
   return whole
 }

@@ -45,7 +45,7 @@ describe("the estimate of a list's rows", () => {
       yield* Deferred.succeed(ends, undefined)
       yield* rows("d")
       yield* others
-      expect(["a", "b", "c", "d"].map((key) => estimates.known.get(key)?.size))
+      expect(["a", "b", "c", "d"].map((key) => estimates.entries.get(key)?.size))
         .toEqual([120_000, 120_000, counting, 120_000])
     }))
 
@@ -86,7 +86,7 @@ describe("a count that has little time", () => {
       const { asked, estimates, rows } = hurried("7", true)
       expect(yield* rows).toBe(uncounted)
       yield* others
-      expect([asked, estimates.known.get("q")?.size]).toEqual([[60, undefined], 7])
+      expect([asked, estimates.entries.get("q")?.size]).toEqual([[60, undefined], 7])
     }))
 
   it.effect("is not made elsewhere", () =>
@@ -94,7 +94,7 @@ describe("a count that has little time", () => {
       const { asked, estimates, rows } = hurried("7", false)
       expect(yield* rows).toBe(uncounted)
       yield* others
-      expect([asked, estimates.known.get("q")?.size]).toEqual([[60], uncounted])
+      expect([asked, estimates.entries.get("q")?.size]).toEqual([[60], uncounted])
     }))
 
   it("is stale once what it looked at was written", () => {

@@ -14,7 +14,7 @@ import { fromClock } from "./timing.ts"
 /** Rows counted exactly. */
 export const estimateCap = 10_000
 
-interface Known {
+interface RowEstimate {
   /** Exact up to the cap, rounded beyond it, or `counting`. */
   readonly size: number
   /** Milliseconds of the monotonic clock after which the rows are counted again. The wall clock may be set back. */
@@ -24,7 +24,7 @@ interface Known {
 }
 
 export class RowEstimates {
-  readonly known = new BoundedMap<string, Known>(2_000)
+  readonly entries = new BoundedMap<string, RowEstimate>(2_000)
   /** Full counts under way. More than two at once would slow down the pages. */
   running = 0
   readonly #written = new Map<string, number>()
@@ -79,11 +79,11 @@ export const recallRows = (
   plan: Pick<CountPlan, "model" | "where">,
   key: string
 ): number | null => {
-  const known = estimates.known.get(key)
-  if (known === undefined || milliseconds(clock) >= known.until) return null
+  const entry = estimates.entries.get(key)
+  if (entry === undefined || milliseconds(clock) >= entry.until) return null
   // Beyond the cap a few writes do not matter. Below it the count is exact.
-  return known.written === estimates.written(plan) || known.size > estimateCap || known.size === uncounted
-    ? known.size
+  return entry.written === estimates.written(plan) || entry.size > estimateCap || entry.size === uncounted
+    ? entry.size
     : null
 }
 
@@ -94,7 +94,7 @@ export const rememberRows = (
   size: number,
   written: number
 ): Effect.Effect<void> =>
-  fromClock((clock) => estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
+  fromClock((clock) => estimates.entries.set(key, { size, until: milliseconds(clock) + exactMs, written }))
 
 /**
  * Counts the rows of a query for its estimate. Beyond the cap the number is a rounded full count, which runs in the background for at most
@@ -116,19 +116,19 @@ export const countRows = (
     return Effect.flatMap(counted, (text) => {
       const count = text === null ? null : Number(text)
       if (count !== null && count <= estimateCap) {
-        estimates.known.set(key, { size: count, until: now + exactMs, written })
+        estimates.entries.set(key, { size: count, until: now + exactMs, written })
         return Effect.succeed(count)
       }
-      const known = estimates.known.get(key)
+      const entry = estimates.entries.get(key)
       const least = count === null ? uncounted : counting
-      const before = known !== undefined && known.size > estimateCap ? known.size : least
-      estimates.known.set(key, { size: before, until: now + roundedMs, written })
+      const before = entry !== undefined && entry.size > estimateCap ? entry.size : least
+      estimates.entries.set(key, { size: before, until: now + roundedMs, written })
       // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
       const whole: CountPlan = { ...plan, cap: null }
       const tell = Effect.map(records.count(whole), (text) => {
         const total = Number(text)
         const size = total > estimateCap ? rounded(total) : total
-        estimates.known.set(key, { size, until: now + roundedMs, written })
+        estimates.entries.set(key, { size, until: now + roundedMs, written })
       })
       const full = Effect.suspend(() => {
         if (estimates.running >= 2) return Effect.void

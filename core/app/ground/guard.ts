@@ -21,12 +21,12 @@ import { adviceFor } from "./advice.ts"
 import { readProblem } from "./refusal.ts"
 
 /** A walk in the page's order that stops early, or all rows that pass before the first. */
-export type Way = "walk" | "whole"
+export type PageWay = "walk" | "whole"
 
 /** What the planner said, and when it was asked, in microseconds. */
 interface Judgement extends PlanEstimate {
   /** How a page that may be slow through relations is read first; null where that is no question. */
-  readonly way: Way | null
+  readonly way: PageWay | null
   readonly at: bigint
   /** Most rows of the page that was judged; 0 for what is no page. */
   readonly limit: number
@@ -124,7 +124,7 @@ export const guardPlan = (
 ): Effect.Effect<Warning, Problem> => {
   const guard = core.options.scanGuard
   if (guard.mode === "off") return Effect.succeed(noWarning)
-  const known = core.judgements.get(key)
+  const judgement = core.judgements.get(key)
   const { now } = plan.bindings
   const times = "keys" in plan ? plan.keys.length : 1
   const limit = "shape" in plan ? plan.shape.limit * times : 0
@@ -145,8 +145,9 @@ export const guardPlan = (
       : isExpensive(estimate, most) ||
         isExpensive({ ...estimate, scannedRows: estimate.scannedRows * times }, guard.aggregateRows)
   // One of the future was made before the clock was set back.
-  const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
-  if (counts && !refuses(known)) return Effect.succeed(noWarning)
+  const counts = judgement !== undefined && limit <= judgement.limit && now >= judgement.at &&
+    now - judgement.at < judged
+  if (counts && !refuses(judgement)) return Effect.succeed(noWarning)
   // A page of each of several values is judged as if it did not end early: for a value that has few rows it reads as much as a count does.
   // An order through relations sorts all rows of each value anyway.
   const judgedPlan: typeof plan = "keys" in plan && plan.how.of === "each" && path === null
@@ -155,7 +156,7 @@ export const guardPlan = (
   return Effect.flatMap(
     Effect.catch(core.records.estimate(judgedPlan), readProblem(access.model, filter)),
     (estimate) => {
-      const way = related && timed && isHasty(estimate, most) ? known?.way ?? "walk" : null
+      const way = related && timed && isHasty(estimate, most) ? judgement?.way ?? "walk" : null
       core.judgements.set(key, { ...estimate, at: now, limit, way })
       if (!refuses(estimate)) return Effect.succeed(noWarning)
       return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {

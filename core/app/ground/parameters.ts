@@ -17,12 +17,12 @@ export const readParameters = <Name extends string>(
         : `There is no such parameter. Use ${names.join(", ")}.`
     )
 ): Result.Result<{ readonly [name in Name]?: string }, Problem> => {
-  const found: { [name in Name]?: string } = {}
+  const values: { [name in Name]?: string } = {}
   for (const [name, value] of query) {
-    const known = names.find((each) => each === name)
-    if (known === undefined) return Result.fail(unknown(name.slice(0, 100)))
-    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
-    found[known] = value
+    const parameter = names.find((each) => each === name)
+    if (parameter === undefined) return Result.fail(unknown(name.slice(0, 100)))
+    if (values[parameter] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
+    values[parameter] = value
   }
-  return Result.succeed(found)
+  return Result.succeed(values)
 }

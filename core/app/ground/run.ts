@@ -3,7 +3,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type EventFailure, failureText } from "../../domain/event/delivery.ts"
+import { type EventFailure, failureText } from "../../domain/event/receivers.ts"
 import { FatalJobError } from "../../domain/job/failure.ts"
 
 const isFailure = (error: unknown): error is EventFailure =>

@@ -94,7 +94,7 @@ const written: { readonly [header: string]: string } = {
 const listed = (scheme: SignatureScheme): string =>
   schemeHeaders[scheme].map((header) => written[header] ?? header).join(", ")
 
-/** The one refusal of whatever is not signed as it should be. It does not tell what is wrong, so nobody finds out by trying. */
+/** The refusal of every request without a valid signature. It does not say which check failed, so nobody can find out by trying. */
 const notSigned = (verifier: Verifier): Problem =>
   verifier.of === "function"
     ? problem("unauthenticated", "The request is not signed as this hook expects.", {}, {
@@ -225,8 +225,8 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   ): Effect.fn.Return<(Verified & { readonly body: Uint8Array }) | Denied, Problem> {
     if (verifier.of === "function") {
       const body = yield* read
-      const found = yield* asked(verifier.verify, body, header)
-      return found.of === "denied" ? found : { ...found, body }
+      const verdict = yield* asked(verifier.verify, body, header)
+      return verdict.of === "denied" ? verdict : { ...verdict, body }
     }
     const { keys, scheme, toleranceSeconds } = verifier
     const now = (yield* Clock.currentTimeMillis) / 1_000
@@ -274,12 +274,12 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     request: HookRequest,
     headers: { readonly [name: string]: string }
   ): Effect.fn.Return<Reply, Problem> {
-    const found = yield* verified(hook, request)
-    if (found.of === "denied") return yield* deny(hook, request.client, found)
+    const message = yield* verified(hook, request)
+    if (message.of === "denied") return yield* deny(hook, request.client, message)
     const receivedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
-    const payload = encodeMessage({ id: found.id, receivedAt, headers, body: found.body })
+    const payload = encodeMessage({ id: message.id, receivedAt, headers, body: message.body })
     if (Result.isFailure(payload)) return yield* Effect.die(new Error(payload.failure))
-    yield* store(hook, found.id, payload.success)
+    yield* store(hook, message.id, payload.success)
     // Accepted, not done: the work is a job (RFC 9110, 15.3.3). Senders take any 2xx.
     return { status: 202, headers: {}, body: null }
   })

@@ -106,12 +106,12 @@ const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem>
   Effect.mapError(effect, queueProblem)
 
 const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobModel>): unknown => {
-  const known = new Map(counts.map((each) => [each.name, each]))
-  const names = [...new Set([...known.keys(), ...jobs.keys()])].toSorted()
+  const byName = new Map(counts.map((each) => [each.name, each]))
+  const names = [...new Set([...byName.keys(), ...jobs.keys()])].toSorted()
   return {
     jobs: names.map((name) => {
       const job = jobs.get(name)
-      const counts = known.get(name)
+      const counts = byName.get(name)
       const { completed = 0, failed = 0, retrying = 0, running = 0, waiting = 0 } = counts ?? {}
       return {
         name,
@@ -186,32 +186,32 @@ export const makeQueueApp = (
 
   /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */
   const pageOf = <Job extends BegunJob | FailedJob | PendingJob>(
-    found: readonly Job[],
+    jobs: readonly Job[],
     size: number,
     context: string,
     positionOf: (last: Job) => BegunPosition | FailedPosition | PendingPosition
   ): Reply => {
-    const page = found.slice(0, size)
-    const last = found.length > size ? page.at(-1) : undefined
+    const page = jobs.slice(0, size)
+    const last = jobs.length > size ? page.at(-1) : undefined
     const next = last === undefined ? null : seal.seal(context, JSON.stringify(positionOf(last)))
     return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
   }
 
   /** The first of the jobs that were found by an id, or a 404. */
-  const only = <Job>(found: Effect.Effect<readonly Job[], QueueError>): Effect.Effect<Job, Problem> =>
-    Effect.flatMap(ask(found), ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job))
+  const only = <Job>(jobs: Effect.Effect<readonly Job[], QueueError>): Effect.Effect<Job, Problem> =>
+    Effect.flatMap(ask(jobs), ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job))
 
   /** The answer for one job, with its whole payload. */
   const whole = (
     caller: Caller,
     query: Query,
-    found: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
+    jobs: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
   ): Effect.Effect<Reply, Problem> =>
     admin(
       caller,
       () =>
         Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
-          Effect.map(only(found()), (job) => json(200, jobJson(job))))
+          Effect.map(only(jobs()), (job) => json(200, jobJson(job))))
     )
 
   const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
@@ -221,8 +221,8 @@ export const makeQueueApp = (
     const size = yield* Effect.fromResult(readPageSize(page_size))
     const context = pageContext("failed-jobs", caller, name ?? null)
     const after = yield* Effect.fromResult(readPosition<FailedPosition>(page_token, context))
-    const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
-    return pageOf(found, size, context, ({ failedAt, id }): FailedPosition => ({ failedAt, id }))
+    const jobs = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(jobs, size, context, ({ failedAt, id }): FailedPosition => ({ failedAt, id }))
   })
 
   const pending = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
@@ -233,10 +233,10 @@ export const makeQueueApp = (
     const size = yield* Effect.fromResult(readPageSize(page_size))
     const context = pageContext("pending-jobs", caller, name ?? null, state)
     const after = yield* Effect.fromResult(readPosition<PendingPosition>(page_token, context))
-    const found = yield* ask(
+    const jobs = yield* ask(
       queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
     )
-    return pageOf(found, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
+    return pageOf(jobs, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
   })
 
   const running = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
@@ -246,8 +246,8 @@ export const makeQueueApp = (
     const size = yield* Effect.fromResult(readPageSize(page_size))
     const context = pageContext("running-jobs", caller, name ?? null)
     const after = yield* Effect.fromResult(readPosition<BegunPosition>(page_token, context))
-    const found = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
-    return pageOf(found, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
+    const jobs = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(jobs, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
   })
 
   const cancel = (id: string): Effect.Effect<number, Problem> =>
@@ -313,7 +313,7 @@ export const makeQueueApp = (
     )
 
   const drain = (query: Query): Effect.Effect<Reply, Problem> => {
-    const seconds = Result.flatMap(readParameters(query, ["seconds"]), (found) => readSeconds(found.seconds))
+    const seconds = Result.flatMap(readParameters(query, ["seconds"]), (parameters) => readSeconds(parameters.seconds))
     if (Result.isFailure(seconds)) return Effect.fail(seconds.failure)
     const running = workers()
     return running === null

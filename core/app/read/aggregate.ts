@@ -138,10 +138,10 @@ const aggregate = (
     ({ access, filter, key, plan, write }, fiber) =>
       Effect.flatMapEager(guardPlan(core, access, key, plan, filter), (warning) => {
         const rows = Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
-        return Effect.flatMap(phase(fiber, "aggregate.execute", rows), (found) =>
+        return Effect.flatMap(phase(fiber, "aggregate.execute", rows), (groups) =>
           Effect.fromResult(
             Result.flatMap(
-              during(fiber, "aggregate.present", () => write(found)),
+              during(fiber, "aggregate.present", () => write(groups)),
               (text) =>
                 fitsIn(text, core.options.maxAnswerBytes)
                   ? Result.succeed(json(200, text, warning))

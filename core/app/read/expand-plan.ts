@@ -13,7 +13,7 @@ import type { Field, Relation } from "../../domain/model/model.ts"
 import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem, Span } from "../../domain/problem.ts"
 import { spanIn } from "../../domain/read/expand.ts"
-import type { Inner, Step, Steps } from "../../domain/read/expand.ts"
+import type { ExpandStep, Inner, Steps } from "../../domain/read/expand.ts"
 import { checkFilter, checkOrder, listShape, unknownField } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
 import type { Call } from "../ground/call.ts"
@@ -24,7 +24,7 @@ import { relatedName } from "../ground/guard.ts"
 export const maxRelated = 5_000
 
 /** The relations to follow from a page's records. */
-export type Expansion = ReadonlyArray<Way | Maker>
+export type Expansion = ReadonlyArray<ExpandWay | Maker>
 
 /** A way to the name of the account whose id a version's field has. */
 interface Maker {
@@ -32,7 +32,7 @@ interface Maker {
 }
 
 /** A relation to follow, the target's access, and the steps below it. */
-export interface Way {
+export interface ExpandWay {
   readonly relation: Relation
   readonly target: Access
   /** The target's field that pairs with `relation.from`. */
@@ -82,16 +82,16 @@ export const checkExpand = (core: Core, call: Call, access: Access, steps: Steps
   steps.size === 0 ? nothing : Result.gen(() => planSteps(core, call, access, steps))
 
 const planSteps = function*(core: Core, call: Call, access: Access, steps: Steps): Checks<Expansion> {
-  const ways: Array<Way | Maker> = []
+  const ways: Array<ExpandWay | Maker> = []
   for (const step of steps.values()) ways.push(yield* planStep(core, call, access, step))
   return ways
 }
 
 /** Whether a step asks for records as they are. */
-const isBare = ({ below, fields, shape }: Step): boolean =>
+const isBare = ({ below, fields, shape }: ExpandStep): boolean =>
   below.size === 0 && fields.size === 0 && Object.keys(shape).length === 0
 
-const planStep = function*(core: Core, call: Call, access: Access, step: Step): Checks<Way | Maker> {
+const planStep = function*(core: Core, call: Call, access: Access, step: ExpandStep): Checks<ExpandWay | Maker> {
   const way = reach(call.access, access, step.name)
   if (way === null) {
     const maker = makerField(access)
@@ -118,7 +118,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
     : yield* Result.mapError(checkFilter(call.access, target, filterText), inExpand(inner))
   const order = yield* Result.mapError(checkOrder(call.access, target, orderText), inExpand(asked.order_by ?? null))
   const below = yield* planSteps(core, call, target, step.below)
-  const how: Way["how"] = asked.count !== undefined
+  const how: ExpandWay["how"] = asked.count !== undefined
     ? { of: "count" }
     : asked.depth !== undefined
     ? { of: "tree", depth: asked.depth.value }
@@ -130,7 +130,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
     filter,
     order,
     fields,
-    shown: {
+    parts: {
       fields: fields === null ? restricted.fields : restricted.fields.filter(({ name }) => fields.includes(name)),
       permissions: "none"
     },
@@ -143,7 +143,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: Step): 
 }
 
 /** Checks that the arguments of a step belong together, and to its relation. */
-const checkShape = function*(access: Access, relation: Relation, step: Step): Checks<void> {
+const checkShape = function*(access: Access, relation: Relation, step: ExpandStep): Checks<void> {
   const { below, fields, path, shape } = step
   const { count, depth, order_by: order, page_size: size } = shape
   const few = relation.many ? undefined : size ?? count ?? order
@@ -167,4 +167,4 @@ const checkShape = function*(access: Access, relation: Relation, step: Step): Ch
 /** The fields of the page's model that an expansion reads. */
 export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map(fromOf)
 
-export const fromOf = (step: Way | Maker): Field => "maker" in step ? step.maker : step.relation.from
+export const fromOf = (step: ExpandWay | Maker): Field => "maker" in step ? step.maker : step.relation.from

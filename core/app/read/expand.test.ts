@@ -5,20 +5,20 @@ import { expect, it } from "vitest"
 import { startOthers } from "../../../test/support/turns.ts"
 import { always } from "../../domain/filter/tree.ts"
 import type { Core } from "../ground/core.ts"
-import type { Expansion, Way } from "./expand-plan.ts"
+import type { ExpandWay, Expansion } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
 
 const id = { name: "id", kind: "integer" }
 const parent = { name: "parent_id", kind: "integer" }
 
 /** Rows below the record 1, each with the place of its value and its level where the plan gives them. */
-const rowsOf = (how: Way["how"]["of"], count: number) =>
+const rowsOf = (how: ExpandWay["how"]["of"], count: number) =>
   Array.from(
     { length: count },
     (_, i) => [String(i + 2), "1", ...(how === "all" ? [] : ["0"]), ...(how === "tree" ? ["1"] : [])]
   )
 
-it.each<Way["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
+it.each<ExpandWay["how"]>([{ of: "all" }, { of: "page" }, { of: "tree", depth: 3 }])(
   "of 100 items of 30 KB lets others have turns: %j",
   async (how) => {
     const seen: number[] = []

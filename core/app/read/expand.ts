@@ -24,7 +24,7 @@ import type { Warning } from "../ground/guard.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "../ground/refusal.ts"
 import { fromClock } from "../ground/timing.ts"
 import { fromOf, inExpand, maxRelated } from "./expand-plan.ts"
-import type { Expansion, Way } from "./expand-plan.ts"
+import type { ExpandWay, Expansion } from "./expand-plan.ts"
 
 /** What an expansion adds to an answer. */
 export interface Expanded {
@@ -35,16 +35,16 @@ export interface Expanded {
   /** What the scan guard says of the related tables. */
   readonly warnings: readonly Warning[]
   /** The record that a relation to one leads to from a row, or null. */
-  readonly one: (row: number, relation: string) => Related | null
+  readonly one: (row: number, relation: string) => RelatedRecord | null
 }
 
 /** A related record as it was read. */
-export interface Related {
+export interface RelatedRecord {
   readonly row: Row
   readonly layout: Layout
   /** Its JSON without what it relates to itself. */
   readonly json: () => string
-  readonly one: (relation: string) => Related | null
+  readonly one: (relation: string) => RelatedRecord | null
 }
 
 /** Characters that related records may still take together. Each record counts once for each record that it belongs to. */
@@ -76,7 +76,7 @@ const readSteps = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Expanded, Problem> {
   const members = rows.map((): string[] => [])
   const warnings: Warning[] = []
-  const ones = new Map<string, (row: number) => Related | null>()
+  const ones = new Map<string, (row: number) => RelatedRecord | null>()
   for (const step of steps) {
     const position = layout.position.get(fromOf(step))!
     const values = [...new Set(rows.flatMap((row) => row[position] ?? []))]
@@ -125,32 +125,32 @@ const unpaired = (
   spelled: ReadonlyMap<string, readonly string[]>
 ): readonly string[] | null => {
   const wanted = new Set(values)
-  const found = new Set(keys)
+  const spellings = new Set(keys)
   if (keys.some((key) => !wanted.has(key) && spelled.has(lower(key)))) return null
-  return [...found].flatMap((key) => spelled.get(lower(key)) ?? []).filter((value) => !found.has(value))
+  return [...spellings].flatMap((key) => spelled.get(lower(key)) ?? []).filter((value) => !spellings.has(value))
 }
 
 /** What stands for a relation, by the value that relates. */
-interface Found {
+interface Companions {
   readonly valueOf: (value: string | null) => string
-  readonly one: (value: string | null) => Related | null
+  readonly one: (value: string | null) => RelatedRecord | null
   readonly warnings: readonly Warning[]
 }
 
 const noOne = (): null => null
 
 /** What stands where nothing is related. */
-const emptyOf = ({ how, relation }: Way): string =>
+const emptyOf = ({ how, relation }: ExpandWay): string =>
   how.of === "page" ? pageText([], false) : how.of === "count" ? "{\"count\":0}" : relation.many ? "[]" : "null"
 
 const pageText = (items: readonly string[], more: boolean): string => `{"items":[${items.join(",")}],"more":${more}}`
 
-const noneOf = (step: Way): Found => ({ valueOf: () => emptyOf(step), one: noOne, warnings: [] })
+const noneOf = (step: ExpandWay): Companions => ({ valueOf: () => emptyOf(step), one: noOne, warnings: [] })
 
-type Reading = Effect.Effect<Found, Problem>
+type Reading = Effect.Effect<Companions, Problem>
 
 /** The query of a step: its bindings, and how its failures are told. */
-const queryOf = ({ filter, inner, target }: Way): Effect.Effect<{
+const queryOf = ({ filter, inner, target }: ExpandWay): Effect.Effect<{
   readonly bindings: Bindings
   readonly told: <A>(effect: Effect.Effect<A, RecordsError>) => Effect.Effect<A, Problem>
 }> =>
@@ -160,13 +160,13 @@ const queryOf = ({ filter, inner, target }: Way): Effect.Effect<{
   }))
 
 /** Asks the guard about a step's query. */
-const judge = (core: Core, step: Way, plan: PagePlan | RelatedPlan): Effect.Effect<Warning, Problem> => {
+const judge = (core: Core, step: ExpandWay, plan: PagePlan | RelatedPlan): Effect.Effect<Warning, Problem> => {
   const { filter, inner, name, relation, target, to } = step
   const key = queryKey(core, target, "expand", relation.name, to.name, ...name)
   return Effect.mapError(guardPlan(core, target, key, plan, filter), inExpand(inner))
 }
 
-const tooMany = (could: string, { relation }: Way, hint: string): Problem =>
+const tooMany = (could: string, { relation }: ExpandWay, hint: string): Problem =>
   invalidParameter("expand", `This page ${could} more than ${maxRelated} records of "${relation.name}". ${hint}`)
 
 /** Takes the characters of a text from what is left; false where they are too many. */
@@ -185,7 +185,7 @@ const openOf = ({ write }: ListShape, row: Row, bindings: Bindings, { tagged }: 
 /** A step's rows, written turn by turn, with what is below them. */
 const itemsOf = Effect.fnUntraced(function*(
   core: Core,
-  { below, shape }: Way,
+  { below, shape }: ExpandWay,
   rows: readonly Row[],
   bindings: Bindings,
   room: Room
@@ -214,10 +214,10 @@ const itemsOf = Effect.fnUntraced(function*(
 /** All related records, found by one list of values. */
 const readEvery = Effect.fnUntraced(function*(
   core: Core,
-  step: Way,
+  step: ExpandWay,
   values: readonly string[],
   room: Room
-): Effect.fn.Return<Found, Problem> {
+): Effect.fn.Return<Companions, Problem> {
   const { relation, shape, to } = step
   const pageOf = (texts: readonly string[]): PageShape => ({
     ...shape.page,
@@ -242,20 +242,20 @@ const readEvery = Effect.fnUntraced(function*(
     (doubtful.length > 0 &&
       (yield* told(core.records.page({ shape: pageOf(doubtful), bindings, whole }))).length > 0)
   const texts: string[] = []
-  const found = new Map<string, number[]>()
+  const places = new Map<string, number[]>()
   for (const [i, key] of keys.entries()) {
     const text = textOf(i)
     texts.push(text)
     for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
       if (!take(room, text)) return yield* Effect.fail(noRoom())
-      const list = found.get(value)
-      if (list === undefined) found.set(value, [i])
+      const list = places.get(value)
+      if (list === undefined) places.set(value, [i])
       else list.push(i)
     }
   }
   const none = emptyOf(step)
   const written = new Map(
-    Array.from(found, ([key, list]) => [
+    Array.from(places, ([key, list]) => [
       key,
       relation.many ? `[${list.map((i) => texts[i]!).join(",")}]` : texts[list[0]!]!
     ])
@@ -263,7 +263,7 @@ const readEvery = Effect.fnUntraced(function*(
   return {
     valueOf: (value) => value === null ? none : written.get(pairing(relation, value)) ?? none,
     one: (value) => {
-      const i = value === null ? undefined : found.get(pairing(relation, value))?.[0]
+      const i = value === null ? undefined : places.get(pairing(relation, value))?.[0]
       return i === undefined ? null : {
         row: rows[i]!,
         layout: shape.layout,
@@ -278,10 +278,10 @@ const readEvery = Effect.fnUntraced(function*(
 /** The first related records of each value, and whether there are more. */
 const readPages = Effect.fnUntraced(function*(
   core: Core,
-  step: Way,
+  step: ExpandWay,
   values: readonly string[],
   room: Room
-): Effect.fn.Return<Found, Problem> {
+): Effect.fn.Return<Companions, Problem> {
   const { shape, to } = step
   const { limit } = shape.page
   if (values.length * limit > maxRelated) {
@@ -316,9 +316,9 @@ const readPages = Effect.fnUntraced(function*(
 /** The number of related records of each value. */
 const readCounts = Effect.fnUntraced(function*(
   core: Core,
-  step: Way,
+  step: ExpandWay,
   values: readonly string[]
-): Effect.fn.Return<Found, Problem> {
+): Effect.fn.Return<Companions, Problem> {
   const { shape, to } = step
   const { bindings, told } = yield* queryOf(step)
   const plan: RelatedPlan = { shape: shape.page, to, keys: values, how: { of: "counts" }, bindings }
@@ -333,14 +333,14 @@ const readCounts = Effect.fnUntraced(function*(
   }
 })
 
-/** Related records, those related to them, and so on: each level stands in `expand` of the one before. */
+/** Related records, their related records, and so on: each level is written into `expand` of the level before. */
 const readTree = Effect.fnUntraced(function*(
   core: Core,
-  step: Way,
+  step: ExpandWay,
   values: readonly string[],
   room: Room,
   depth: number
-): Effect.fn.Return<Found, Problem> {
+): Effect.fn.Return<Companions, Problem> {
   const { relation, shape, to } = step
   const { bindings, told } = yield* queryOf(step)
   const how = { of: "tree", from: relation.from, depth } as const
@@ -387,7 +387,7 @@ const readTree = Effect.fnUntraced(function*(
   }
 })
 
-const readStep = (core: Core, step: Way, values: readonly string[], room: Room): Reading => {
+const readStep = (core: Core, step: ExpandWay, values: readonly string[], room: Room): Reading => {
   switch (step.how.of) {
     case "all":
       return readEvery(core, step, values, room)

@@ -27,9 +27,9 @@ import type { Checks, Core } from "../ground/core.ts"
 import { allWarnings, guardPlan } from "../ground/guard.ts"
 import { readProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
-import type { Expansion, Way } from "./expand-plan.ts"
+import type { ExpandWay, Expansion } from "./expand-plan.ts"
 import { expandRows, turnChars } from "./expand.ts"
-import type { Expanded, Related } from "./expand.ts"
+import type { Expanded, RelatedRecord } from "./expand.ts"
 import { judgedPage, laterPage } from "./hasty.ts"
 import { checkList, positionCells } from "./list.ts"
 import type { Checked } from "./list.ts"
@@ -125,7 +125,7 @@ const fileCells = (
 /** The field at the end of a path that was checked. */
 const fieldAt = (access: Access, expansion: Expansion, [name = "", ...rest]: readonly string[]): Field => {
   if (rest.length === 0) return access.restricted.byName.get(name)!
-  const way = expansion.find((each): each is Way => "relation" in each && each.relation.name === name)!
+  const way = expansion.find((each): each is ExpandWay => "relation" in each && each.relation.name === name)!
   return fieldAt(way.target, way.below, rest)
 }
 
@@ -162,10 +162,10 @@ const table = (
             : fileCells(ownRecord(), field, origin).map(text)
         }
         const start = expanded?.one(at, first) ?? null
-        const found = rest.reduce<Related | null>((from, name) => from?.one(name) ?? null, start)
+        const related = rest.reduce<RelatedRecord | null>((from, name) => from?.one(name) ?? null, start)
         return field.file === null
-          ? [write(found?.row[found.layout.position.get(field)!] ?? null)]
-          : fileCells(found === null ? {} : ownJson(found.json()), field, origin).map(text)
+          ? [write(related?.row[related.layout.position.get(field)!] ?? null)]
+          : fileCells(related === null ? {} : ownJson(related.json()), field, origin).map(text)
       })
       return `${cells.join(between)}\r\n`
     }
@@ -226,11 +226,11 @@ export const makeExporting = (core: Core): Exporting => {
           page(from, rowsOf),
           (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
         )
-        const shown = cut ? rows : rows.slice(0, request.list.pageSize)
+        const part = cut ? rows : rows.slice(0, request.list.pageSize)
         const expanded = expansion.length === 0
           ? null
-          : yield* expandRows(core, expansion, shown, shape.layout, request.format === "csv")
-        return { rows: shown, more: cut || rows.length > shown.length, expanded }
+          : yield* expandRows(core, expansion, part, shape.layout, request.format === "csv")
+        return { rows: part, more: cut || rows.length > part.length, expanded }
       })
       const writer = request.format === "csv"
         ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)

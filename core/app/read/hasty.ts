@@ -13,7 +13,7 @@ import type { PagePlan } from "../../domain/read/plan.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import { RecordsError, type RecordsService } from "../../ports/records.ts"
 import { createSql, firstMissing, pathIndexes, type TableIndex } from "../ground/advice.ts"
-import type { Guarding, Way } from "../ground/guard.ts"
+import type { Guarding, PageWay } from "../ground/guard.ts"
 import { filteredProblem } from "../ground/refusal.ts"
 
 /** What reading such pages needs of `Core`. */
@@ -36,10 +36,10 @@ export const judgedPage = (
   const judgement = core.judgements.get(key)
   if (judgement === undefined || judgement.way === null || !isHurried(core, key)) return core.records.page(plan)
   const whole: PagePlan = { ...plan, whole: true, within: wholeMs }
-  const take = (way: Way): Effect.Effect<readonly Row[], RecordsError | Problem> =>
+  const take = (way: PageWay): Effect.Effect<readonly Row[], RecordsError | Problem> =>
     way === "walk"
       ? core.records.page({ ...plan, within: walkMs(plan) })
-      // What has worked before is not judged again.
+      // A way that worked before is not judged again.
       : way === judgement.way
       ? core.records.page(whole)
       // A database that does not even plan in time is held up: its relations are not to blame.
@@ -47,7 +47,7 @@ export const judgedPage = (
         mayFindAll(estimate, core.options.scanGuard.aggregateRows)
           ? core.records.page(whole)
           : Effect.fail(new RecordsError({ reason: { _tag: "Timeout" } })))
-  const other: Way = judgement.way === "walk" ? "whole" : "walk"
+  const other: PageWay = judgement.way === "walk" ? "whole" : "walk"
   const second = Effect.tap(take(other), () =>
     Effect.sync(() => {
       const now = core.judgements.get(key)

@@ -21,8 +21,8 @@ import { itemWith } from "../../domain/read/item.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../../domain/read/list.ts"
 import type { ListShape } from "../../domain/read/list.ts"
-import { pageContext, readPosition, writePosition } from "../../domain/read/page.ts"
-import type { PagePosition } from "../../domain/read/page.ts"
+import { pageContext, readPosition, writePosition } from "../../domain/read/page-token.ts"
+import type { PagePosition } from "../../domain/read/page-token.ts"
 import type { CountPlan, PagePlan } from "../../domain/read/plan.ts"
 import { getRequest, listRequest, searchRequest, seekRequest } from "../../domain/read/request.ts"
 import type { GetRequest, ListRequest } from "../../domain/read/request.ts"
@@ -54,7 +54,7 @@ import type { Expansion } from "./expand-plan.ts"
 import { expandRows } from "./expand.ts"
 import { isHurried, judgedPage } from "./hasty.ts"
 import { present } from "./page.ts"
-import type { Page } from "./page.ts"
+import type { AnswerPage } from "./page.ts"
 import { planSeek } from "./seek.ts"
 
 /** `GET /{resource}` (docs/reference/reads.md#lists): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
@@ -96,7 +96,7 @@ const answerList = (
       Effect.flatMap(guardList(core, plan), (warning) =>
         Effect.flatMap(
           phase(fiber, "list.execute", executeList(core, clockOf(fiber), plan)),
-          (found) => present(fiber, core, pageOf(core, plan, found, warning), plan.bindings)
+          (rows) => present(fiber, core, pageOf(core, plan, rows, warning), plan.bindings)
         ))
   )
 
@@ -134,7 +134,7 @@ export const checkList = function*(
     filter,
     order,
     fields: own,
-    shown: { fields, permissions: permissions ? "row" : "none" },
+    parts: { fields, permissions: permissions ? "row" : "none" },
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
     more: expandFields(expansion)
@@ -233,39 +233,39 @@ const guardList = (
 }
 
 /** Reads the page, and counts what is not known. */
-const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<Found, Problem> => {
+const executeList = (core: Core, clock: Clock, plan: ListPlan): Effect.Effect<PageRows, Problem> => {
   const { access, count, filter, key, position, request, roles } = plan
-  const known = position?.estimate?.roles === roles
+  const estimate = position?.estimate?.roles === roles
     ? position.estimate.size
     : request.exactCount
     ? null
     : recallRows(core, clock, count, key)
   // When the planner expects few rows, they are counted while the page is read.
-  const few = position === null && known === null && !isHurried(core, key) &&
+  const few = position === null && estimate === null && !isHurried(core, key) &&
     (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const refused = readProblem(access.model, filter)
   const otherwise = (error: RecordsError | Problem): Effect.Effect<never, Problem> =>
     error instanceof RecordsError ? refused(error) : Effect.fail(error)
-  const found = Effect.catch(
-    few ? readCounted(core, plan) : readPage(core, plan, known),
-    (error): Effect.Effect<Found, Problem> =>
+  const page = Effect.catch(
+    few ? readCounted(core, plan) : readPage(core, plan, estimate),
+    (error): Effect.Effect<PageRows, Problem> =>
       error instanceof RecordsError && error.reason._tag === "TooLarge"
-        ? Effect.catch(readWithin(core, plan, known), otherwise)
+        ? Effect.catch(readWithin(core, plan, estimate), otherwise)
         : otherwise(error)
   )
-  if (access.model.materialized === undefined) return found
+  if (access.model.materialized === undefined) return page
   // Before the rows: a refresh in between makes them newer than they are said to be, and never older.
   const state = Effect.catch(core.records.refreshed(access.model), recordsProblem)
-  return Effect.flatMap(state, (refreshed) => Effect.map(found, (page) => ({ ...page, refreshed })))
+  return Effect.flatMap(state, (refreshed) => Effect.map(page, (page) => ({ ...page, refreshed })))
 }
 
 /** The page that was found, with its tokens and numbers. */
 const pageOf = (
   core: Core,
   { context, expansion, position, request, roles, shape }: ListPlan,
-  { cut = false, estimated, refreshed, rows, total }: Found,
+  { cut = false, estimated, refreshed, rows, total }: PageRows,
   warning: Warning
-): Page => {
+): AnswerPage => {
   const backward = position?.direction === "before"
   const beyond = rows.length > request.pageSize
   const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
@@ -289,11 +289,11 @@ const pageOf = (
         estimate: accuracy === "counting" ? null : { size, roles: roles }
       })
     )
-  const tail = (shown: readonly Row[], shortened: boolean): string => {
+  const tail = (page: readonly Row[], shortened: boolean): string => {
     const more = beyond || cut || shortened
     // A page that was read backwards always has a next page: the page where the walk began.
-    const next = backward || more ? token("after", shown.at(-1)) : ""
-    const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
+    const next = backward || more ? token("after", page.at(-1)) : ""
+    const previous = position?.bothWays === true ? (!backward || more ? token("before", page[0]) : "") : null
     return `"next_page_token":"${next}"` +
       (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
       `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
@@ -309,17 +309,17 @@ const pageOf = (
 type Accuracy = "exact" | "estimate" | "counting"
 
 /** The number of rows to answer, from what was counted and from the rows of the page. */
-export const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
+export const sizeOf = (estimated: number, least: number): readonly [size: number, accuracy: Accuracy] =>
   estimated === counting
-    ? [Math.max(estimateCap, shown), "counting"]
+    ? [Math.max(estimateCap, least), "counting"]
     : estimated === uncounted
-    ? [shown, "counting"]
-    : estimated > estimateCap || shown > estimated
-    ? [Math.max(estimated, shown), "estimate"]
+    ? [least, "counting"]
+    : estimated > estimateCap || least > estimated
+    ? [Math.max(estimated, least), "estimate"]
     : [estimated, "exact"]
 
 /** Rows of a page, the exact number of all that pass where it was asked for, and what else is known of it. */
-interface Found {
+interface PageRows {
   readonly rows: readonly Row[]
   readonly total: string | null
   readonly estimated: number
@@ -329,7 +329,7 @@ interface Found {
   readonly refreshed?: Refreshed
 }
 
-type Read = Effect.Effect<Found, RecordsError | Problem>
+type Read = Effect.Effect<PageRows, RecordsError | Problem>
 
 const together = { concurrency: "unbounded" } as const
 
@@ -337,14 +337,14 @@ const together = { concurrency: "unbounded" } as const
 const readPage = (
   core: Core,
   { access, count, filter, key, page: plan, request: { exactCount } }: ListPlan,
-  known: number | null,
+  estimate: number | null,
   page: Effect.Effect<readonly Row[], RecordsError | Problem> = judgedPage(core, access, key, plan, filter)
 ): Read => {
   if (exactCount) {
     const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
     return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
   }
-  if (known !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: known }))
+  if (estimate !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: estimate }))
   return Effect.map(
     Effect.all([page, countRows(core, key, count, hurryOf(core, key))], together),
     ([rows, estimated]) => ({ rows, total: null, estimated })
@@ -365,14 +365,14 @@ const hurryOf = (core: Core, key: string): Hurry | null =>
     : null
 
 /** The same for a page that would be too large: as many of its rows as an answer may have. */
-const readWithin = (core: Core, plan: ListPlan, known: number | null): Read =>
+const readWithin = (core: Core, plan: ListPlan, estimate: number | null): Read =>
   Effect.suspend(() => {
     let ended = false
     const page = Effect.map(core.records.pageWithin(plan.page, core.options.maxAnswerBytes), ({ cut, rows }) => {
       ended = cut
       return rows
     })
-    return Effect.map(readPage(core, plan, known, page), (found) => ({ ...found, cut: ended }))
+    return Effect.map(readPage(core, plan, estimate, page), (page) => ({ ...page, cut: ended }))
   })
 
 /** Most rows, by the planner's estimate, that are all read to give a page and their count at once. */
@@ -440,10 +440,10 @@ const answerSeek = Effect.fnUntraced(
               : refused(error)
         )
       )
-    const found = yield* read(yield* Effect.catch(planSeek(core, key, first, offset), refused))
-    let rows = found.rows.slice(0, request.pageSize)
+    const page = yield* read(yield* Effect.catch(planSeek(core, key, first, offset), refused))
+    let rows = page.rows.slice(0, request.pageSize)
     let atStart = offset === 0
-    let atEnd = found.rows.length <= request.pageSize && !found.cut
+    let atEnd = page.rows.length <= request.pageSize && !page.cut
     let backward = false
     if (rows.length === 0 && offset > 0) {
       // Beyond the end: the last page, read from the end backwards.
@@ -461,9 +461,9 @@ const answerSeek = Effect.fnUntraced(
           context,
           writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: null })
         )
-    const tail = (shown: readonly Row[], shortened: boolean): string => {
-      const next = atEnd && (backward || !shortened) ? "" : token("after", shown.at(-1))
-      const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
+    const tail = (page: readonly Row[], shortened: boolean): string => {
+      const next = atEnd && (backward || !shortened) ? "" : token("after", page.at(-1))
+      const previous = atStart && (!backward || !shortened) ? "" : token("before", page[0])
       return `"next_page_token":"${next}","prev_page_token":"${previous}"`
     }
     return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning }, bindings)
@@ -508,7 +508,7 @@ const planGet = (core: Core, { access, call, key, request }: GetTarget): Result.
           filter: keyCondition(access.model),
           order: [],
           fields: own,
-          shown: { fields, permissions: "full" },
+          parts: { fields, permissions: "full" },
           showDeleted: request.showDeleted,
           limit: 1,
           more: expandFields(expansion)

@@ -5,7 +5,7 @@ import { expect, it } from "vitest"
 import { startOthers } from "../../../test/support/turns.ts"
 import type { Core } from "../ground/core.ts"
 import { present } from "./page.ts"
-import type { Page } from "./page.ts"
+import type { AnswerPage } from "./page.ts"
 
 it.each([[false, [0, 1, 2]], [true, [7, 8, 9]]])(
   "ends early (backward: %s), and writes each item once",
@@ -24,7 +24,7 @@ it.each([[false, [0, 1, 2]], [true, [7, 8, 9]]])(
       backward,
       tail: () => "\"next\":null",
       warning: {}
-    } as unknown as Page
+    } as unknown as AnswerPage
     const core = { options: { maxAnswerBytes: 110_000 } } as Core
     const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))
     const { items } = JSON.parse(reply.body as string) as { readonly items: ReadonlyArray<{ readonly id: number }> }
@@ -49,7 +49,7 @@ it.each([[10, 0], [100, 9]])("of %s items of 30 KB lets others have %s turns", a
     backward: false,
     tail: () => "\"next\":null",
     warning: {}
-  } as unknown as Page
+  } as unknown as AnswerPage
   const core = { options: { maxAnswerBytes: 33_554_432 } } as Core
   const reply = await Effect.runPromise(Effect.withFiber((fiber) => present(fiber, core, page, {} as never)))
   others.stop()

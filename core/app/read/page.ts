@@ -24,7 +24,7 @@ import { expandRows, turnChars } from "./expand.ts"
 import type { Expanded } from "./expand.ts"
 
 /** A page that was read. */
-export interface Page {
+export interface AnswerPage {
   readonly shape: ListShape
   readonly expansion: Expansion
   readonly rows: readonly Row[]
@@ -42,7 +42,7 @@ const tailBytes = 16 * 1024
 export const present = (
   fiber: RequestFiber,
   core: Core,
-  page: Page,
+  page: AnswerPage,
   bindings: Bindings
 ): Effect.Effect<Reply, Problem> =>
   page.expansion.length === 0
@@ -55,7 +55,7 @@ export const present = (
 const writePage = (
   fiber: RequestFiber,
   core: Core,
-  page: Page,
+  page: AnswerPage,
   bindings: Bindings,
   expanded: Expanded | null
 ): Effect.Effect<Reply, Problem> => {
@@ -90,7 +90,7 @@ const turns = Effect.fnUntraced(function*(turn: () => boolean): Effect.fn.Return
 
 /** The answer with as many of the items as have room. */
 const replyOf = (
-  { backward, rows, tail, warning }: Page,
+  { backward, rows, tail, warning }: AnswerPage,
   texts: readonly string[],
   chars: number,
   most: number,
@@ -104,8 +104,8 @@ const replyOf = (
     return Result.fail(answerTooLarge(less))
   }
   const items = count === texts.length ? texts : texts.slice(0, count)
-  const shown = count === rows.length ? rows : backward ? rows.slice(rows.length - count) : rows.slice(0, count)
-  const end = tail(shown, count < rows.length)
+  const page = count === rows.length ? rows : backward ? rows.slice(rows.length - count) : rows.slice(0, count)
+  const end = tail(page, count < rows.length)
   const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
   return Result.succeed(json(200, `{"items":[${(backward ? items.toReversed() : items).join(",")}],${end}}`, headers))
 }

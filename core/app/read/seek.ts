@@ -40,11 +40,11 @@ export const planSeek = (
   const rows = core.judgements.get(key)?.rows ?? 0
   if (offset < near || offset < rows / 2 || offset >= rows) return Effect.succeed(forward)
   const { bindings, shape } = first
-  let known = ways.get(core.judgements)
-  if (known === undefined) ways.set(core.judgements, known = new BoundedMap(1_000))
+  let byPlace = ways.get(core.judgements)
+  if (byPlace === undefined) ways.set(core.judgements, byPlace = new BoundedMap(1_000))
   // A position's tenth of the rows is as good as the position itself.
   const name = `${key}\u0000${Math.floor(offset * 10 / rows)}`
-  const way = known.get(name)
+  const way = byPlace.get(name)
   const backward: PagePlan = { ...forward, fromEnd: true }
   if (way !== undefined && bindings.now >= way.at && bindings.now - way.at < judged) {
     return Effect.succeed(way.fromEnd ? backward : forward)
@@ -56,7 +56,7 @@ export const planSeek = (
   ])
   return Effect.map(estimates, ([walk, count, back]) => {
     const fromEnd = work(count) + work(back) < work(walk)
-    known.set(name, { fromEnd, at: bindings.now })
+    byPlace.set(name, { fromEnd, at: bindings.now })
     return fromEnd ? backward : forward
   })
 }

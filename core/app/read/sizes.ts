@@ -42,8 +42,8 @@ const sizeOfList = (
 ): Effect.Effect<readonly [size: number, accuracy: string], Problem> => {
   const bindings = args === undefined ? at : { ...at, args }
   const count = { model: access.model, where: shape.page.where, bindings }
-  const known = recallRows(core, clockOf(fiber), count, key)
-  if (known !== null) return Effect.succeed(sizeOf(known, 0))
+  const estimate = recallRows(core, clockOf(fiber), count, key)
+  if (estimate !== null) return Effect.succeed(sizeOf(estimate, 0))
   const counted = Effect.catch(countRows(core, key, count), recordsProblem)
   return Effect.flatMap(
     guardPlan(core, access, key, { shape: shape.page, bindings }),
@@ -77,12 +77,12 @@ export const sizes = (core: Core, call: Call): Effect.Effect<Reply, Problem> =>
           Effect.map(Effect.result(sizeOfList(core, fiber, checked, bindings)), (size) => [name, size] as const),
         { concurrency: atOnce }
       )
-      return Effect.flatMap(counted, (found) => {
-        const first = found[0]?.[1]
-        if (first !== undefined && Result.isFailure(first) && found.every(([, size]) => Result.isFailure(size))) {
+      return Effect.flatMap(counted, (answers) => {
+        const first = answers[0]?.[1]
+        if (first !== undefined && Result.isFailure(first) && answers.every(([, size]) => Result.isFailure(size))) {
           return Effect.fail(first.failure)
         }
-        const sizes = Object.fromEntries(found.flatMap(([name, size]) =>
+        const sizes = Object.fromEntries(answers.flatMap(([name, size]) =>
           Result.isFailure(size)
             ? []
             : [[name, { total_size_estimate: size.success[0], total_size_accuracy: size.success[1] }]]

@@ -88,9 +88,9 @@ export const makeSavedViewsApp = (
     list: Effect.fnUntraced(function*(caller, query): Effect.fn.Return<Reply, Problem> {
       const { resource = null } = yield* Effect.fromResult(readParameters(query, ["resource"]))
       const accesses = accessesOf(caller)
-      const found = yield* Effect.catch(views.list(caller, resource), recordsProblem)
+      const all = yield* Effect.catch(views.list(caller, resource), recordsProblem)
       const items: object[] = []
-      for (const [index, view] of found.entries()) {
+      for (const [index, view] of all.entries()) {
         // Every filter is checked again. Many long ones must not block other requests for all of that time.
         if (index % 10 === 9) yield* Effect.yieldNow
         const access = listable(accesses, view.resource)

@@ -34,8 +34,8 @@ import { cells, ownKey, prepareUpdate, ruleOf } from "../write/intent.ts"
 import type { Write } from "../write/intent.ts"
 import { answerWrite } from "../write/single.ts"
 import type { Outcome } from "../write/single.ts"
-import { tryBatch } from "./batch.ts"
-import type { BatchOutcome, Item } from "./batch.ts"
+import { tryBatch } from "./task-batch.ts"
+import type { BatchOutcome, Item } from "./task-batch.ts"
 import { beginTask } from "./tasking.ts"
 import type { Tasking } from "./tasking.ts"
 
@@ -151,21 +151,21 @@ const preview = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Preview, Problem | RecordsError> {
   const until = (yield* Clock.currentTimeMillis) + previewMs
   const refusedLines: TaskRefusal[] = []
-  const found = { tried: 0, written: 0, refused: 0, refusals: refusedLines }
+  const preview = { tried: 0, written: 0, refused: 0, refusals: refusedLines }
   let after: readonly Cell[] | null = null
   do {
     const { items, next }: BulkBatch = yield* readBatchRows(core, scope, bindings, after)
     const { refusals, refused, written } = yield* tryBatch(core, tx, items, bindings, unexpected)
-    found.tried += items.length
-    found.written += written
-    found.refused += refused
-    found.refusals.push(...refusals.slice(0, mostListed - found.refusals.length))
+    preview.tried += items.length
+    preview.written += written
+    preview.refused += refused
+    preview.refusals.push(...refusals.slice(0, mostListed - preview.refusals.length))
     after = next
   } while (
-    after !== null && found.refusals.length < mostListed && found.tried < previewSize &&
+    after !== null && preview.refusals.length < mostListed && preview.tried < previewSize &&
     (yield* Clock.currentTimeMillis) < until
   )
-  return found
+  return preview
 })
 
 /** `POST :bulk`: 202 with the task. With `dry_run`: the number of records, and the refusals among the first ones. */
@@ -183,8 +183,8 @@ export const bulk = (use: Tasking, call: Call, resource: string, body: Uint8Arra
       const total = Number(counted)
       const answer = yield* answerWrite<never>(fiber, core, call, body, (tx, now, rehearses) => {
         if (!rehearses) return beginTask(use, call, { resource, request, state: "running", total }, tx)
-        return Effect.map(preview(use, scope, tx, now), (found): Outcome => ({
-          reply: json(200, JSON.stringify({ total, ...found })),
+        return Effect.map(preview(use, scope, tx, now), (preview): Outcome => ({
+          reply: json(200, JSON.stringify({ total, ...preview })),
           written: []
         }))
       })

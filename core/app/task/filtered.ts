@@ -24,13 +24,13 @@ import { filteredProblem, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
 import { timeOf } from "../write/batch.ts"
 import { Budget } from "../write/budget.ts"
-import { execute, executeAll, type Written, writtenOf } from "../write/execute.ts"
+import { execute, executeAll, type WriteResult, writtenOf } from "../write/execute.ts"
 import { type ExistingWrite, ownKey, ruleOf } from "../write/intent.ts"
 import { decisionTree, isRefusedValue } from "../write/judge.ts"
 import { answerWrite, type Outcome } from "../write/single.ts"
 import { traceOf } from "../write/transaction.ts"
-import { holding } from "./batch.ts"
 import { type BulkScope, bulkScope } from "./bulk.ts"
+import { holding } from "./task-batch.ts"
 
 type Op = "update" | "delete"
 
@@ -93,13 +93,13 @@ const lockedRows = Effect.fnUntraced(function*(
   bindings: Bindings
 ): Effect.fn.Return<readonly Row[], Problem | RecordsError> {
   const { model } = access
-  const found = yield* tx.page({ shape: { ...page, columns: model.key }, bindings })
-  if (found.length > most) return yield* Effect.fail(tooMany(call.path, most))
-  if (found.length === 0) return []
-  const where = allOf([keyed(model, found), page.where])
+  const rows = yield* tx.page({ shape: { ...page, columns: model.key }, bindings })
+  if (rows.length > most) return yield* Effect.fail(tooMany(call.path, most))
+  if (rows.length === 0) return []
+  const where = allOf([keyed(model, rows), page.where])
   yield* tx.lockAll({ model, where, bindings })
   const checks = [decisionTree(access.decisions[ruleOf(op)])]
-  return yield* tx.page({ shape: { ...page, where, limit: found.length, checks }, bindings })
+  return yield* tx.page({ shape: { ...page, where, limit: rows.length, checks }, bindings })
 })
 
 /** Records could not be written together. Running one by one finds which of them is refused. */
@@ -107,7 +107,7 @@ class GroupFailed {
   readonly _tag = "GroupFailed"
 }
 
-type Writes = Effect.Effect<readonly Written[], Problem | RecordsError | GroupFailed>
+type Writes = Effect.Effect<readonly WriteResult[], Problem | RecordsError | GroupFailed>
 
 /** Writes all with few statements. */
 const together = (
@@ -143,16 +143,23 @@ const oneByOne = (
   Effect.forEach(writes, (write, at) => {
     const { access, key, op } = write
     const { model } = access
-    return Effect.catch(execute(core, tx, write, bindings), (error): Effect.Effect<Written, Problem | RecordsError> => {
-      if (isRefusedValue(error)) return Effect.mapError(writeProblem(access, op)(error as RecordsError), ofRecord(key))
-      const refusal = Effect.fail(ofRecord(key)(error))
-      if (op !== "delete" || !(error instanceof Problem) || error.slug !== "not-found") return refusal
-      // It was there. If the delete of an earlier one took it along, it is done.
-      return Effect.flatMap(
-        tx.passes({ model, key, tree: always, bindings }),
-        (there) => there ? refusal : Effect.succeed(writtenOf(write, rows[at]!, rows[at]!, true))
-      )
-    })
+    return Effect.catch(
+      execute(core, tx, write, bindings),
+      (error): Effect.Effect<WriteResult, Problem | RecordsError> => {
+        if (isRefusedValue(error)) {
+          return Effect.mapError(writeProblem(access, op)(error as RecordsError), ofRecord(key))
+        }
+        const refusal = Effect.fail(ofRecord(key)(error))
+        if (op !== "delete" || !(error instanceof Problem) || error.slug !== "not-found") {
+          return refusal
+        }
+        // It was there. If the delete of an earlier one took it along, it is done.
+        return Effect.flatMap(
+          tx.passes({ model, key, tree: always, bindings }),
+          (there) => there ? refusal : Effect.succeed(writtenOf(write, rows[at]!, rows[at]!, true))
+        )
+      }
+    )
   })
 
 /** `PATCH` and `DELETE /{resource}?filter=…`: 200 with how many records passed, and how many of them were changed. */

@@ -33,7 +33,7 @@ import type { Checks, Core } from "../ground/core.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 import { ownKey, prepareCreate, prepareUpdate } from "../write/intent.ts"
 import type { Write } from "../write/intent.ts"
-import type { Item } from "./batch.ts"
+import type { Item } from "./task-batch.ts"
 import { keepTask, newTask, taskPath } from "./tasking.ts"
 import type { Tasking } from "./tasking.ts"
 
@@ -72,7 +72,7 @@ const cancelled = (): Problem => problem("conflict", "The task was cancelled whi
 const removeUnfinished = (use: Tasking, id: string): Effect.Effect<void, RecordsError> =>
   Effect.flatMap(
     use.tasks.find(id),
-    (found) => found?.state === "uploading" ? use.tasks.remove(id) : Effect.void
+    (task) => task?.state === "uploading" ? use.tasks.remove(id) : Effect.void
   )
 
 /** Says now and then that an upload goes on, however slowly it arrives: what a killed service received must not count for long. */
@@ -125,7 +125,10 @@ const receive = Effect.fnUntraced(function*(
   const parts = new Parts()
   const store = Effect.suspend(() => {
     const { part, text } = parts.take()
-    return Effect.flatMap(use.tasks.addPart(id, part, text), (kept) => kept ? Effect.void : Effect.fail(cancelled()))
+    return Effect.flatMap(
+      use.tasks.addPart(id, part, text),
+      (isOpen) => isOpen ? Effect.void : Effect.fail(cancelled())
+    )
   })
   const keep = Effect.fnUntraced(function*(
     read: Result.Result<readonly UploadedLine[], UploadProblem>
@@ -215,12 +218,12 @@ export const importFile = (
             guess: guesses[index] ?? null
           }))
         }
-        const kept = yield* use.tasks.change(task.id, ["uploading"], {
+        const isOpen = yield* use.tasks.change(task.id, ["uploading"], {
           state: "uploaded",
           request,
           total: parts.total
         })
-        if (!kept) return yield* Effect.fail(cancelled())
+        if (!isOpen) return yield* Effect.fail(cancelled())
         const done = { ...task, request, state: "uploaded" as const, total: parts.total }
         return json(201, JSON.stringify(taskDocument(done, [])), { location: taskPath(use, task.id) })
       })
@@ -245,7 +248,7 @@ const findRows = Effect.fnUntraced(function*(
   bindings: Bindings
 ): Effect.fn.Return<ReadonlyMap<string, readonly Row[]>, RecordsError> {
   const { model } = access
-  const found = new Map<string, readonly Row[]>()
+  const byValue = new Map<string, readonly Row[]>()
   let left = values
   while (left.length > 0) {
     const limit = left.length * 2
@@ -259,12 +262,12 @@ const findRows = Effect.fnUntraced(function*(
     }
     const rows = yield* tx.page({ shape, bindings })
     const same = Map.groupBy(rows, (row) => together(fields.map((field) => row[field.index] ?? null)))
-    for (const [value, group] of same) found.set(value, group)
+    for (const [value, group] of same) byValue.set(value, group)
     // Records that share their values may have left no room for others, which are looked for again without them.
     const single = left.filter((value) => (same.get(together(value))?.length ?? 0) < 2)
     left = rows.length < limit || single.length === left.length ? [] : single
   }
-  return found
+  return byValue
 })
 
 const valueProblem = (errors: readonly LineError[]): Problem =>
@@ -289,7 +292,7 @@ export const importItems = Effect.fnUntraced(function*(
   for (const { body } of read) {
     if (fields.length > 0 && Result.isSuccess(body)) wanted.set(together(body.success.match), body.success.match)
   }
-  const found = yield* findRows(tx, access, fields, [...wanted.values()], bindings)
+  const byValue = yield* findRows(tx, access, fields, [...wanted.values()], bindings)
   const writeOf = (body: { readonly [name: string]: Json }, rows: readonly Row[]): Write | Problem => {
     if (rows.length > 1) return problem("conflict", "More than one record has this value.")
     const [row] = rows
@@ -325,6 +328,6 @@ export const importItems = Effect.fnUntraced(function*(
       }
     }
     seen.add(value)
-    return { ...item, write: writeOf(values, found.get(value) ?? []) }
+    return { ...item, write: writeOf(values, byValue.get(value) ?? []) }
   })
 })

@@ -26,10 +26,10 @@ import { runJob } from "../ground/run.ts"
 import { clockOf } from "../ground/timing.ts"
 import { committed, inTransaction, scheduleTaken } from "../write/transaction.ts"
 import type { Trace } from "../write/transaction.ts"
-import { lockedTogether, writeBatch } from "./batch.ts"
-import type { Item } from "./batch.ts"
 import { bulkScope, readBatchRows } from "./bulk.ts"
 import { importAccess, importItems } from "./import.ts"
+import { lockedTogether, writeBatch } from "./task-batch.ts"
+import type { Item } from "./task-batch.ts"
 import type { Tasking } from "./tasking.ts"
 
 /** The job's name. */

@@ -59,7 +59,7 @@ export const newTask = Effect.fnUntraced(function*(
 
 /** Stores a task, or refuses because its owner has too many. */
 export const keepTask = (use: Tasking, task: Task, within?: Within): Effect.Effect<void, Problem | RecordsError> =>
-  Effect.flatMap(use.tasks.create(task, mostOpen, within), (kept) => kept ? Effect.void : Effect.fail(tooMany()))
+  Effect.flatMap(use.tasks.create(task, mostOpen, within), (isRoom) => isRoom ? Effect.void : Effect.fail(tooMany()))
 
 /** The URL of a task. */
 export const taskPath = (use: Tasking, id: string): string => {

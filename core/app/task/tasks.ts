@@ -19,7 +19,7 @@ import { bulk } from "./bulk.ts"
 import { importAccess, importFile } from "./import.ts"
 import type { Tasking } from "./tasking.ts"
 
-const known = <A>(effect: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>
+const withProblems = <A>(effect: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>
   Effect.catch(
     effect,
     (error): Effect.Effect<never, Problem> => error instanceof Problem ? Effect.fail(error) : recordsProblem(error)
@@ -55,7 +55,7 @@ const ownTask = Effect.fnUntraced(function*(
   return own ?? (yield* Effect.fail(notFound()))
 })
 
-const shown = Effect.fnUntraced(function*(use: Tasking, task: Task): Effect.fn.Return<Reply, RecordsError> {
+const documentOf = Effect.fnUntraced(function*(use: Tasking, task: Task): Effect.fn.Return<Reply, RecordsError> {
   const refusals = yield* use.tasks.refusals(task.id, { offset: 0, limit: mostListed })
   return json(200, JSON.stringify(taskDocument(task, refusals)))
 })
@@ -63,7 +63,7 @@ const shown = Effect.fnUntraced(function*(use: Tasking, task: Task): Effect.fn.R
 const wrongState = (task: Task): Problem => problem("conflict", `The task is ${task.state}.`, { state: task.state })
 
 const reload = (use: Tasking, call: Call, id: string) =>
-  Effect.flatMap(ownTask(use, call, id), (task) => shown(use, task))
+  Effect.flatMap(ownTask(use, call, id), (task) => documentOf(use, task))
 
 /** States in which an import may be checked or started. */
 const startable = ["uploaded", "checked"] as const
@@ -170,19 +170,19 @@ export const makeTasks = (use: Tasking): TasksApp => ({
   bulk: bulk.bind(null, use),
   import: importFile.bind(null, use),
   tasks: (call) =>
-    known(Effect.flatMap(refuseQuery(call), () =>
+    withProblems(Effect.flatMap(refuseQuery(call), () =>
       Effect.map(
         Effect.flatMap(use.tasks.list(call.caller), (tasks) => ownTasks(use, call, tasks)),
         (tasks) => json(200, JSON.stringify({ tasks: tasks.map((task) => taskDocument(task, null)) }))
       ))),
   task: (call, id, verb, body) =>
-    known(Effect.flatMap(ownTask(use, call, id), (task): Effect.Effect<Reply, Problem | RecordsError> => {
+    withProblems(Effect.flatMap(ownTask(use, call, id), (task): Effect.Effect<Reply, Problem | RecordsError> => {
       if (verb === "report") return report(use, call, task)
       return Effect.flatMap(
         refuseQuery(call),
         () =>
           verb === null
-            ? shown(use, task)
+            ? documentOf(use, task)
             : verb === "cancel"
             ? cancel(use, call, task)
             : begin(use, call, task, verb, body)

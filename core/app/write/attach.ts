@@ -11,10 +11,10 @@ import type { StoredFile } from "../../domain/file/uri.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { invalidRecord } from "../../domain/write/body.ts"
-import type { FileValueGiven, GivenUpload, Tickets } from "../../domain/write/file.ts"
+import type { FileValueGiven, GivenUpload, Tickets } from "../../domain/write/file-values.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
-import { ask, askMs, type FileProvider, type Files, filesLock, schedule, storageProblem } from "../ground/provider.ts"
+import { ask, askMs, type FileProvider, type Files, filesLock, schedule, storageProblem } from "../ground/files.ts"
 
 export const ticketsOf = ({ files }: Core): Tickets | null => files === null ? null : files.tickets
 
@@ -28,7 +28,7 @@ const goneError = (name: string): Problem =>
 
 // ------------------------------------------------------------------------------------------------------ before a transaction
 
-/** What stores have been asked for the running write, as the column's texts of files: uploads that are there, and files whose delete is scheduled. */
+/** Answers of the stores for the running write, by the column's texts: uploads that exist, and files with a scheduled delete. */
 export interface Prepared {
   readonly there: ReadonlySet<string>
   readonly scheduled: ReadonlySet<string>
@@ -82,12 +82,12 @@ const isThere = (files: Files, { path, provider: name }: StoredFile): Effect.Eff
  */
 export const foresee = Effect.fnUntraced(
   function*(files: Files, uploads: readonly GivenUpload[]): Effect.fn.Return<Prepared> {
-    const found = yield* Effect.forEach(
+    const answers = yield* Effect.forEach(
       distinct(uploads, fileOf).slice(0, mostUploads),
       ({ file }) => Effect.map(Effect.result(isThere(files, file)), (there) => ({ file, there })),
       { concurrency: 8 }
     )
-    const there = found.filter((each) => Result.isSuccess(each.there) && each.there.success)
+    const there = answers.filter((each) => Result.isSuccess(each.there) && each.there.success)
     return { there: new Set(there.map(({ file }) => heldText(file))), scheduled: new Set() }
   }
 )
@@ -107,7 +107,7 @@ export const prepare = Effect.fnUntraced(function*(
   yield* Effect.forEach(
     uploads,
     ({ field, file }) =>
-      Effect.flatMap(isThere(files, file), (found) => found ? Effect.void : Effect.fail(goneError(field.name))),
+      Effect.flatMap(isThere(files, file), (there) => there ? Effect.void : Effect.fail(goneError(field.name))),
     { concurrency: 8, discard: true }
   )
   yield* Effect.forEach(taken, (file) => {
@@ -148,7 +148,7 @@ const markOf = (
   Effect.map(
     // Busy: another write attaches it.
     tx.claimKey(goneKey(files, file)),
-    (found) => found.of === "stored" && found.answer !== takenBack ? found.answer : null
+    (claim) => claim.of === "stored" && claim.answer !== takenBack ? claim.answer : null
   )
 
 const store = (
@@ -173,7 +173,7 @@ export const markGone = (
  * Whether the mark on a file is still the cleanup's own, so that nothing has attached the file since. `back`: then the mark is taken back, because a row
  * holds the file. The transaction shares `filesLock`.
  */
-export const settleMark = (
+export const resolveMark = (
   files: Files,
   tx: RecordsTransaction,
   file: Pick<StoredFile, "path" | "provider">,
@@ -182,7 +182,7 @@ export const settleMark = (
 ): Effect.Effect<boolean, RecordsError> =>
   Effect.flatMap(
     markOf(files, tx, file),
-    (found) => Effect.as(found === mark && back ? store(files, tx, file, takenBack) : Effect.void, found === mark)
+    (current) => Effect.as(current === mark && back ? store(files, tx, file, takenBack) : Effect.void, current === mark)
   )
 
 /**

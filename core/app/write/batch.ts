@@ -31,8 +31,8 @@ import {
   resolveKey
 } from "../../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../../domain/write/batch.ts"
-import { uploadsIn } from "../../domain/write/file.ts"
-import type { GivenUpload } from "../../domain/write/file.ts"
+import { uploadsIn } from "../../domain/write/file-values.ts"
+import type { GivenUpload } from "../../domain/write/file-values.ts"
 import { returnPreference } from "../../domain/write/precondition.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
@@ -47,7 +47,7 @@ import type { RequestFiber } from "../ground/timing.ts"
 import { foresee, Prepared, ticketsOf } from "./attach.ts"
 import { Budget } from "./budget.ts"
 import { createMany, execute } from "./execute.ts"
-import type { Written } from "./execute.ts"
+import type { WriteResult } from "./execute.ts"
 import { cells, prepareCreate, prepareUpdate } from "./intent.ts"
 import type { CreateWrite } from "./intent.ts"
 import { isRefusedValue } from "./judge.ts"
@@ -76,7 +76,7 @@ interface Pending {
 /** How operations are answered and refused. */
 export interface Told {
   /** The answer's entry for a record that was written, as JSON. */
-  readonly entry: (run: Answering, written: Written, tells: boolean) => string
+  readonly entry: (run: Answering, written: WriteResult, tells: boolean) => string
   readonly reply: (entries: readonly string[], written: readonly Trace[]) => Reply
   /** The refusal of a single operation. */
   readonly refusal: (error: Problem, index: number, operation: BatchOperation) => Problem
@@ -282,7 +282,7 @@ export const noReferences: ReadonlyMap<string, Referenced> = new Map()
 
 /** The rows that updates, deletes and reorders name, by resource. What an operation has against its key or access it says in its turn. */
 const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
-  const found = new Map<string, Named>()
+  const rows = new Map<string, Named>()
   for (const operation of operations) {
     // A record that a unique field names is locked when its turn comes.
     if (operation.op === "create" || (operation.op === "update" && operation.match !== "")) continue
@@ -290,15 +290,15 @@ const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Na
     const access = permitted(run.call, resource, op === "delete" ? "delete" : "update")
     if (Result.isFailure(access)) continue
     const { model } = access.success
-    let named = found.get(model.name)
-    if (named === undefined) found.set(model.name, named = { access: access.success, keys: new Map() })
+    let named = rows.get(model.name)
+    if (named === undefined) rows.set(model.name, named = { access: access.success, keys: new Map() })
     for (const key of op === "reorder" ? operation.keys : [operation.key]) {
       const parts = resolveKey(model, noReferences, key)
       if (Result.isSuccess(parts)) named.keys.set(writeKey(parts.success), parts.success)
     }
   }
   const place = ({ access: { model } }: Named) => `${model.schema ?? ""}.${model.table} ${model.name}`
-  return [...found.values()].sort((a, b) => place(a) < place(b) ? -1 : 1)
+  return [...rows.values()].sort((a, b) => place(a) < place(b) ? -1 : 1)
 }
 
 /** Most values of one statement's keys: the driver takes 32,767 parameters, and rules need some. */
@@ -530,18 +530,18 @@ const runReorder = Effect.fnUntraced(function*(
 // ------------------------------------------------------------------------------------------------------------------ results
 
 /** A record as operations refer to it: its key, and the fields that one of them names. */
-const referenced = (run: Run, name: string, { access, key, row, visible }: Written): Referenced => {
+const referenced = (run: Run, name: string, { access, key, row, visible }: WriteResult): Referenced => {
   const { restricted } = access
-  const kept = new Map<Field, Cell>()
+  const cellsByField = new Map<Field, Cell>()
   for (const field of run.referred.get(name) ?? []) {
     const named = restricted.byName.get(field)
-    if (named !== undefined) kept.set(named, cells(row)(named))
+    if (named !== undefined) cellsByField.set(named, cells(row)(named))
   }
-  return { restricted, key, visible, cellOf: (field) => kept.get(field) ?? null }
+  return { restricted, key, visible, cellOf: (field) => cellsByField.get(field) ?? null }
 }
 
 /** Remembers a write for after the commit; references to its record see it as it is now. */
-const keep = (run: Run, written: Written): void => {
+const keep = (run: Run, written: WriteResult): void => {
   run.written.push(traceOf(written))
   for (const [name, { key, restricted, visible }] of run.references) {
     if (restricted.model !== written.access.model || key.some((cell, i) => cell !== written.key[i])) continue
@@ -551,8 +551,8 @@ const keep = (run: Run, written: Written): void => {
 
 type Noted = Result.Result<void, Problem>
 
-/** Notes what a write did, what it cost, and what the batch answers for it; `tells`: whether the record was created. */
-const note = (run: Run, index: number, written: Written, tells = false): Noted => {
+/** Notes the result of a write, its cost, and its part of the batch's answer. `tells`: the part says whether the record was created. */
+const note = (run: Run, index: number, written: WriteResult, tells = false): Noted => {
   if (written.op !== "create") keep(run, written)
   else run.written.push(traceOf(written))
   return Result.flatMap(
@@ -562,7 +562,7 @@ const note = (run: Run, index: number, written: Written, tells = false): Noted =
 }
 
 /** Counts the record as it was read and as it was written, and the version that was kept of it. */
-const spent = ({ budget }: Run, { access, before, changed, row }: Written): Noted => {
+const spent = ({ budget }: Run, { access, before, changed, row }: WriteResult): Noted => {
   const read = before === null || before === row ? budget.spend(row) : budget.spend([...before, ...row])
   return Result.isSuccess(read) && changed && access.model.history !== null ? budget.spend(row) : read
 }
@@ -572,7 +572,7 @@ const answer = (run: Run, index: number, result: string): Noted => {
   return run.budget.answer(result)
 }
 
-const writtenResult = (run: Answering, written: Written, tells: boolean): string => {
+const writtenResult = (run: Answering, written: WriteResult, tells: boolean): string => {
   const created = tells ? `"created":${written.op === "create"}` : ""
   // What the caller cannot read is not shown to its creator either.
   if (!written.visible) return `{${created}}`

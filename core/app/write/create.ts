@@ -33,9 +33,9 @@ const ways = new WeakMap<Model, readonly Relation[]>()
 
 /** The relations of a model that lead to several records. */
 const manyOf = (model: Model): readonly Relation[] => {
-  let found = ways.get(model)
-  if (found === undefined) ways.set(model, found = [...model.relations.values()].filter(({ many }) => many))
-  return found
+  let relations = ways.get(model)
+  if (relations === undefined) ways.set(model, relations = [...model.relations.values()].filter(({ many }) => many))
+  return relations
 }
 
 /** The relations that a body has lists for. One that `expand` does not know for this caller is no relation: its name is an unknown field. */

@@ -12,7 +12,7 @@ import { accessDenied, Problem } from "../../domain/problem.ts"
 import { wireRecord } from "../../domain/read/record.ts"
 import type { Row } from "../../domain/value/kind.ts"
 import { merged } from "../../domain/write/body.ts"
-import type { Values } from "../../domain/write/body.ts"
+import type { FieldValues } from "../../domain/write/body.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { ChangeNote, RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
@@ -32,11 +32,11 @@ import {
   refusedCreate,
   whenKnown
 } from "./judge.ts"
-import type { Settled, Step, Steps } from "./judge.ts"
+import type { Steps, Verdict, WriteStep } from "./judge.ts"
 import { checkLinks } from "./links.ts"
 
 /** What a write did. `row` has the cells of all columns of the model as written; for a removal, as they were. */
-export interface Written {
+export interface WriteResult {
   readonly op: Write["op"]
   readonly access: Access
   readonly row: Row
@@ -57,7 +57,7 @@ export const createMany = (
   tx: RecordsTransaction,
   writes: readonly CreateWrite[],
   bindings: Bindings
-): Step<readonly Written[]> => {
+): WriteStep<readonly WriteResult[]> => {
   const { access, values } = writes[0]!
   const { model } = access
   // One row may be why another passes, or does not: each is judged before the next is written.
@@ -91,7 +91,7 @@ export const createMany = (
         ? refusedCreate(tx, access, values, error, bindings)
         : Effect.fail(error)
   )
-  return Effect.flatMap(inserted, (rows): Step<readonly Written[]> => {
+  return Effect.flatMap(inserted, (rows): WriteStep<readonly WriteResult[]> => {
     if (rows.length !== writes.length) {
       return Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
     }
@@ -108,7 +108,13 @@ const before = <E>(
 ): Effect.Effect<void, E> | null => first === null ? second : second === null ? first : Effect.andThen(first, second)
 
 /** Judges a row that was created. */
-const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, bindings: Bindings): Step<Written> => {
+const created = (
+  core: Core,
+  tx: RecordsTransaction,
+  access: Access,
+  row: Row,
+  bindings: Bindings
+): WriteStep<WriteResult> => {
   const { decisions, model } = access
   const key = ownKey(model, row)
   return whenKnown(createdPasses(tx, access, key, row, bindings), (passes) => {
@@ -130,13 +136,13 @@ export const apply = (
   tx: RecordsTransaction,
   { access, key }: ExistingWrite,
   stored: Row,
-  set: Values,
-  settled: Settled,
+  set: FieldValues,
+  verdict: Verdict,
   bindings: Bindings,
   note?: ChangeNote
-): Step<Row> => {
+): WriteStep<Row> => {
   const { columns } = access.model
-  const checks = [access.rows, decisionTree(settled)] as const
+  const checks = [access.rows, decisionTree(verdict)] as const
   const must = both(...checks)
   const change = { model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings }
   const updated = askedAfter(tx, must, tx.update(note === undefined ? change : { ...change, note }))
@@ -161,11 +167,11 @@ const put = (
   tx: RecordsTransaction,
   write: ExistingWrite,
   row: Row,
-  set: Values,
-  settled: Settled,
+  set: FieldValues,
+  verdict: Verdict,
   bindings: Bindings
-): Step<Row | null> => {
-  if (write.op !== "delete") return apply(core, tx, write, row, set, settled, bindings)
+): WriteStep<Row | null> => {
+  if (write.op !== "delete") return apply(core, tx, write, row, set, verdict, bindings)
   const { model } = write.access
   const key = ownKey(model, row)
   // No filter is asked about the row as written, because a filter for live rows would forbid every delete.
@@ -174,7 +180,7 @@ const put = (
     : tx.update({ model, key, set: [...set], touch: true, columns: model.columns, checks: [], bindings })
 }
 
-export const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed: boolean): Written => ({
+export const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed: boolean): WriteResult => ({
   op,
   access,
   row,
@@ -185,7 +191,7 @@ export const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, 
 })
 
 /** Whether a write would change nothing. */
-const isIdle = (write: ExistingWrite, set: Values): boolean => write.op === "update" && set.size === 0
+const isIdle = (write: ExistingWrite, set: FieldValues): boolean => write.op === "update" && set.size === 0
 
 /** Changes the row that `lockRow` gave for a write. */
 export const change = (
@@ -194,13 +200,13 @@ export const change = (
   write: ExistingWrite,
   row: Row,
   bindings: Bindings
-): Step<Written> => {
+): WriteStep<WriteResult> => {
   const { judged, set } = plan(core, tx, write, row, bindings)
-  return Effect.flatMap(judged, (settled): Step<Written> =>
+  return Effect.flatMap(judged, (verdict): WriteStep<WriteResult> =>
     isIdle(write, set)
       ? Effect.succeed(writtenOf(write, row, row, false))
       : Effect.flatMap(
-        put(core, tx, write, row, set, settled, bindings),
+        put(core, tx, write, row, set, verdict, bindings),
         (after) => done(core, tx, writtenOf(write, row, after ?? row, true), after)
       ))
 }
@@ -208,16 +214,21 @@ export const change = (
 /** Writes of the same fields to several rows. */
 interface Alike {
   readonly write: ExistingWrite
-  readonly settled: Settled
+  readonly verdict: Verdict
   readonly rows: Row[]
   /** The values of each row. */
-  readonly sets: Values[]
+  readonly sets: FieldValues[]
 }
 
-const isAlike = ({ sets, settled, write }: Alike, other: ExistingWrite, set: Values, itsSettled: Settled): boolean => {
+const isAlike = (
+  { sets, verdict, write }: Alike,
+  other: ExistingWrite,
+  set: FieldValues,
+  itsVerdict: Verdict
+): boolean => {
   const first = sets[0]!
   if (write.op !== other.op || write.access !== other.access || first.size !== set.size) return false
-  if (decisionTree(settled) !== decisionTree(itsSettled)) return false
+  if (decisionTree(verdict) !== decisionTree(itsVerdict)) return false
   for (const field of first.keys()) if (!set.has(field)) return false
   return true
 }
@@ -226,20 +237,20 @@ const isAlike = ({ sets, settled, write }: Alike, other: ExistingWrite, set: Val
 const putAll = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
-  { rows, sets, settled, write }: Alike,
+  { rows, sets, verdict, write }: Alike,
   bindings: Bindings
 ): Steps<ReadonlyArray<Row | null>> {
   const { access, op } = write
   const { model } = access
   const { columns } = model
   const first = sets[0]!
-  if (rows.length === 1) return [yield* put(core, tx, write, rows[0]!, first, settled, bindings)]
+  if (rows.length === 1) return [yield* put(core, tx, write, rows[0]!, first, verdict, bindings)]
   const keys = rows.map((row) => ownKey(model, row))
   if (op === "delete" && first.size === 0) {
     yield* tx.removeAll({ model, keys, bindings })
     return rows.map(() => null)
   }
-  const checks = op === "delete" ? [] : [access.rows, decisionTree(settled)]
+  const checks = op === "delete" ? [] : [access.rows, decisionTree(verdict)]
   const links = op === "delete" ? null : checkLinks(core, tx, access, sets, bindings)
   if (links !== null) yield* links
   const fields = [...first.keys()]
@@ -258,7 +269,7 @@ const putAll = Effect.fnUntraced(function*(
 
 /** What became of several writes: what was written, and which were refused, by their places. */
 interface Executed {
-  readonly written: readonly Written[]
+  readonly written: readonly WriteResult[]
   readonly refused: ReadonlyMap<number, Problem>
 }
 
@@ -272,14 +283,14 @@ export const executeAll = Effect.fnUntraced(function*(
   writes: readonly ExistingWrite[],
   bindings: Bindings
 ): Steps<Executed> {
-  const written: Written[] = []
+  const written: WriteResult[] = []
   const refused = new Map<number, Problem>()
   const groups: Alike[] = []
   for (const [at, write] of writes.entries()) {
     const judged = yield* Effect.catch(
       Effect.flatMap(lockRow(tx, write, bindings), (row) => {
         const planned = plan(core, tx, write, row, bindings)
-        return Effect.map(planned.judged, (settled) => ({ row, set: planned.set, settled }))
+        return Effect.map(planned.judged, (verdict) => ({ row, set: planned.set, verdict }))
       }),
       (error) => error instanceof Problem ? Effect.succeed(error) : Effect.fail(error)
     )
@@ -287,19 +298,19 @@ export const executeAll = Effect.fnUntraced(function*(
       refused.set(at, judged)
       continue
     }
-    const { row, set, settled } = judged
+    const { row, set, verdict } = judged
     if (isIdle(write, set)) {
       written.push(writtenOf(write, row, row, false))
       continue
     }
     if (isAskedAfter(write.access, write.op)) {
       // What this one changes may be why the next passes, or does not: the next is judged only then.
-      const now = yield* put(core, tx, write, row, set, settled, bindings)
+      const now = yield* put(core, tx, write, row, set, verdict, bindings)
       written.push(yield* done(core, tx, writtenOf(write, row, now ?? row, true), now))
       continue
     }
-    const group = groups.find((each) => isAlike(each, write, set, settled))
-    if (group === undefined) groups.push({ write, settled, rows: [row], sets: [set] })
+    const group = groups.find((each) => isAlike(each, write, set, verdict))
+    if (group === undefined) groups.push({ write, verdict, rows: [row], sets: [set] })
     else {
       group.rows.push(row)
       group.sets.push(set)
@@ -316,13 +327,13 @@ export const executeAll = Effect.fnUntraced(function*(
 })
 
 /** Runs one write inside a transaction. */
-export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> =>
+export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): WriteStep<WriteResult> =>
   write.op === "create"
     ? Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
     : Effect.flatMap(lockRow(tx, write, bindings), (row) => change(core, tx, write, row, bindings))
 
 /** Ends a write: does what belongs to it, then says what it did. */
-const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {
+const done = (core: Core, tx: RecordsTransaction, written: WriteResult, after: Row | null): WriteStep<WriteResult> => {
   const { access, before, op } = written
   return access.model.history === null && core.options.writeHooks.length === 0 &&
       core.checks?.has(access.model.name) !== true
@@ -341,9 +352,9 @@ export const runHooks = (
   operation: Write["op"],
   before: Row | null,
   after: Row | null
-): Step<void> => {
+): WriteStep<void> => {
   const { caller, model } = access
-  const kept = model.history === null
+  const history = model.history === null
     ? Effect.void
     // The row is written already. When the table of versions refuses it, the caller's values are not to blame.
     : Effect.catch(
@@ -352,9 +363,9 @@ export const runHooks = (
     )
   const check = core.checks?.get(model.name)
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
-  const checked: Step<void> = check === undefined
-    ? kept
-    : Effect.andThen(kept, Effect.suspend(() => check(caller, record(before), record(after))))
+  const checked: WriteStep<void> = check === undefined
+    ? history
+    : Effect.andThen(history, Effect.suspend(() => check(caller, record(before), record(after))))
   if (core.options.writeHooks.length === 0) return checked
   // A new one for each hook, so that the next one does not see what a hook did to its records.
   const change = () =>

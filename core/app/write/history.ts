@@ -19,8 +19,8 @@ import { keyCondition } from "../../domain/read/key.ts"
 import { cellFromJson } from "../../domain/value/cell.ts"
 import { isJsonObject } from "../../domain/value/json-kind.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
-import type { Values } from "../../domain/write/body.ts"
-import { isFileOwned } from "../../domain/write/file.ts"
+import type { FieldValues } from "../../domain/write/body.ts"
+import { isFileOwned } from "../../domain/write/file-values.ts"
 import type { RecordsError, RecordsTransaction } from "../../ports/records.ts"
 import type { Call } from "../ground/call.ts"
 import { bindingsAt } from "../ground/core.ts"
@@ -112,7 +112,7 @@ export const versionValues = Effect.fnUntraced(function*(
   access: Access,
   key: readonly string[],
   version: string
-): Effect.fn.Return<Values, Problem> {
+): Effect.fn.Return<FieldValues, Problem> {
   const { model: tracked, restricted } = access
   const history = call.access(tracked.history!)
   if (history === null) return yield* Effect.fail(notFound())

@@ -13,30 +13,30 @@ import { wireRecord } from "../../domain/read/record.ts"
 import { isJsonObject } from "../../domain/value/json-kind.ts"
 import type { Cell, Json, Row } from "../../domain/value/kind.ts"
 import { invalidRecord, readCreate, readOnlyError, readPatch, validateRecord } from "../../domain/write/body.ts"
-import type { Additions, Values } from "../../domain/write/body.ts"
-import type { FileValueGiven, Tickets } from "../../domain/write/file.ts"
+import type { Additions, FieldValues } from "../../domain/write/body.ts"
+import type { FileValueGiven, Tickets } from "../../domain/write/file-values.ts"
 import type { Precondition } from "../../domain/write/precondition.ts"
 
 type GivenFiles = readonly FileValueGiven[]
 
 /** One write that passed everything that can be decided without the stored record. */
 export type Write =
-  | { readonly op: "create"; readonly access: Access; readonly values: Values; readonly files: GivenFiles }
+  | { readonly op: "create"; readonly access: Access; readonly values: FieldValues; readonly files: GivenFiles }
   | {
     readonly op: "update"
     readonly access: Access
     readonly key: readonly string[]
-    readonly values: Values
+    readonly values: FieldValues
     /** What is added to stored numbers; without it, nothing. */
     readonly adds?: Additions
     /** Values that the record must have already: of fields that only a create writes. Without it, none. */
-    readonly fixed?: Values
+    readonly fixed?: FieldValues
     /** What the body says of files. */
     readonly files: GivenFiles
     readonly precondition: Precondition
     /**
-     * The values come from an older version. Those that the caller may not write to this record are left as they are. Those that would
-     * change it are checked by their fields as they are today.
+     * The values come from an older version of the record. A value stays as it is where the caller may not write the field. A value that differs is
+     * checked by the field as it is declared today.
      */
     readonly lenient?: boolean
     /** The transaction wrote others before it, so what it sees is not what everybody sees. */

@@ -30,8 +30,8 @@ import {
   validateRecord,
   withRoles
 } from "../../domain/write/body.ts"
-import type { Values } from "../../domain/write/body.ts"
-import { settleFiles } from "../../domain/write/file.ts"
+import type { FieldValues } from "../../domain/write/body.ts"
+import { compareFiles } from "../../domain/write/file-values.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../../domain/write/precondition.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
@@ -41,42 +41,42 @@ import { cells, checkFieldRules, ownKey, ruleOf } from "./intent.ts"
 import type { ExistingWrite, UpdateWrite, Write } from "./intent.ts"
 import { answered } from "./related.ts"
 
-export type Step<A> = Effect.Effect<A, Problem | RecordsError>
-/** What the body of a generator function returns that is a `Step`. */
+export type WriteStep<A> = Effect.Effect<A, Problem | RecordsError>
+/** What the body of a generator function returns that is a `WriteStep`. */
 export type Steps<A> = Effect.fn.Return<A, Problem | RecordsError>
 
 /** A decision after the record was judged. */
-export type Settled = Exclude<Decision, { of: "record" }>
+export type Verdict = Exclude<Decision, { of: "record" }>
 
 /** The tree that a decision asks the database to judge; other decisions ask nothing. */
 export const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
 
-/** Settles a decision for a record. The resolver has turned a rule that throws into a denial. */
-const settle = (decision: Decision, record: () => WireRecord): Settled =>
+/** The verdict of a decision on a record. The resolver has turned a rule that throws into a denial. */
+const verdictFor = (decision: Decision, record: () => WireRecord): Verdict =>
   decision.of === "record" ? decision.decide(record()) : decision
 
 /** Continues with a value that may be known already. A write has few questions, and most need no waiting. */
-export const whenKnown = <A, B>(known: A | Step<A>, next: (value: A) => Step<B>): Step<B> =>
-  Effect.isEffect(known) ? Effect.flatMap(known as Step<A>, next) : next(known)
+export const whenKnown = <A, B>(answer: A | WriteStep<A>, next: (value: A) => WriteStep<B>): WriteStep<B> =>
+  Effect.isEffect(answer) ? Effect.flatMap(answer as WriteStep<A>, next) : next(answer)
 
 /**
- * Whether the row as it stands passes a settled decision. `checked` is the database's answer for the decision's own filter, given with the
- * row. A filter that a record-level rule answered is asked now; so is one through relations, because a statement does not see what it writes itself, and
- * one that waited for a lock does not see what was written to other tables meanwhile.
+ * Whether the current row passes a verdict. `checked` is the database's answer for the filter of the decision itself; it came with the row. Two kinds
+ * of filters are asked now: a filter that a record-level rule answered, and a filter through relations. For the second kind the earlier answer may be
+ * wrong: a statement does not see its own writes, and a statement that waited for a lock does not see later writes to other tables.
  */
 const rowPasses = (
   tx: RecordsTransaction,
   access: Access,
   key: readonly string[],
-  settled: Settled,
+  verdict: Verdict,
   checked: Cell | undefined,
   bindings: Bindings
-): boolean | Step<boolean> =>
-  settled.of !== "filter"
-    ? settled.of === "allow"
-    : checked !== undefined && !goesThrough(settled.tree)
+): boolean | WriteStep<boolean> =>
+  verdict.of !== "filter"
+    ? verdict.of === "allow"
+    : checked !== undefined && !goesThrough(verdict.tree)
     ? checked === "true"
-    : tx.passes({ model: access.model, key, tree: settled.tree, bindings })
+    : tx.passes({ model: access.model, key, tree: verdict.tree, bindings })
 
 /** Whether the rule of a create passes the row as it was written. */
 export const createdPasses = (
@@ -85,12 +85,12 @@ export const createdPasses = (
   key: readonly string[],
   row: Row,
   bindings: Bindings
-): boolean | Step<boolean> => {
+): boolean | WriteStep<boolean> => {
   const { decisions, model } = access
   const decision = decisions.create
-  const settled = settle(decision, () => wireRecord(model, cells(row)))
+  const verdict = verdictFor(decision, () => wireRecord(model, cells(row)))
   const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
-  return rowPasses(tx, access, key, settled, checked, bindings)
+  return rowPasses(tx, access, key, verdict, checked, bindings)
 }
 
 /** Reasons for which a database refuses values of the caller. */
@@ -106,10 +106,10 @@ export const isRefusedValue = (error: unknown): boolean =>
  */
 export const deniedFirst =
   (tx: RecordsTransaction, tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
-  (error: RecordsError): Step<never> =>
+  (error: RecordsError): WriteStep<never> =>
     isRefusedValue(error)
-      ? Effect.flatMap(answered(tx, tree, cellOf, bindings), (known) =>
-        Effect.fail(evaluateKnown(known, cellOf, bindings) === false ? accessDenied() : error))
+      ? Effect.flatMap(answered(tx, tree, cellOf, bindings), (whole) =>
+        Effect.fail(evaluateKnown(whole, cellOf, bindings) === false ? accessDenied() : error))
       : Effect.fail(error)
 
 /** A write after whose refusal the transaction is asked for more. */
@@ -126,10 +126,10 @@ export const askedAfter = <A>(
 export const refusedCreate = (
   tx: RecordsTransaction,
   access: Access,
-  values: Values,
+  values: FieldValues,
   error: RecordsError,
   bindings: Bindings
-): Step<never> => {
+): WriteStep<never> => {
   let known = true
   const record: { [name: string]: Json } = {}
   const cellOf = (field: Field): Cell | undefined => {
@@ -150,18 +150,22 @@ export const refusedCreate = (
       Object.defineProperty(record, name, { enumerable: true, get })
     }
   }
-  const settled = settle(access.decisions.create, () => record)
+  const verdict = verdictFor(access.decisions.create, () => record)
   if (!known) return Effect.fail(error)
-  return settled.of === "deny"
+  return verdict.of === "deny"
     ? Effect.fail(accessDenied())
-    : deniedFirst(tx, decisionTree(settled), cellOf, bindings)(error)
+    : deniedFirst(tx, decisionTree(verdict), cellOf, bindings)(error)
 }
 
 /**
- * Locks the row of a write. A write that stands alone only reads it, and fails when the row has changed before it is written. 404 when
- * there is no such row that the caller can see. After its columns comes the database's answer for the filter of the operation's rule.
+ * Locks the row of a write. A write without a batch only reads the row, and fails if the row has changed before it is written. 404 when there is no
+ * such row that the caller can see. After the row's columns comes the database's answer for the filter of the operation's rule.
  */
-export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWrite, bindings: Bindings): Step<Row> =>
+export const lockRow = (
+  tx: RecordsTransaction,
+  { access, key, op }: ExistingWrite,
+  bindings: Bindings
+): WriteStep<Row> =>
   Effect.flatMap(
     tx.lock({
       model: access.model,
@@ -186,7 +190,7 @@ export const stillSeen = (
   { model, rows }: Access,
   key: readonly string[],
   bindings: Bindings
-): Step<boolean> => goesThrough(rows) ? tx.passes({ model, key, tree: rows, bindings }) : Effect.succeed(true)
+): WriteStep<boolean> => goesThrough(rows) ? tx.passes({ model, key, tree: rows, bindings }) : Effect.succeed(true)
 
 /** Whether only the database, and only after the write, can say whether a caller may write: what a write is judged by goes through relations. */
 export const isAskedAfter = ({ decisions, rows }: Access, op: Write["op"]): boolean =>
@@ -203,19 +207,19 @@ export const judge = (
   row: Row,
   check: () => Result.Result<void, Problem>,
   bindings: Bindings
-): Step<Settled> => {
+): WriteStep<Verdict> => {
   const { access, key } = write
   const { model } = access
   const decision = access.decisions[ruleOf(write.op)]
-  const settled = settle(decision, () => wireRecord(model, cells(row)))
+  const verdict = verdictFor(decision, () => wireRecord(model, cells(row)))
   const checked = decision.of === "record" ? undefined : row[model.columns.length]
-  return whenKnown(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
+  return whenKnown(rowPasses(tx, access, key, verdict, checked, bindings), (passes) => {
     if (!passes) return Effect.fail(accessDenied())
     const checkedBody = check()
     if (Result.isFailure(checkedBody)) return Effect.fail(checkedBody.failure)
     const refusal = preconditionRefusal(core, write, row, bindings)
     return refusal === null
-      ? Effect.succeed(settled)
+      ? Effect.succeed(verdict)
       : write.midway === true && write.precondition !== null
       ? refusedMidway(core, write, bindings)
       : Effect.fail(refusal)
@@ -260,7 +264,7 @@ const changedSince = (
  * perhaps of the same number, takes its place. When the client holds the committed version, or nothing is committed, only this transaction
  * has another version. Then none is named.
  */
-const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): Step<never> => {
+const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): WriteStep<never> => {
   const { access, key } = write
   const { model } = access
   const where = visibleRows(access, keyCondition(model), false)
@@ -273,8 +277,8 @@ const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): St
 
 /** What a write would do to its locked row: the values that would change, and whether it may. */
 interface Planned {
-  readonly set: Values
-  readonly judged: Step<Settled>
+  readonly set: FieldValues
+  readonly judged: WriteStep<Verdict>
 }
 
 export const plan = (
@@ -314,13 +318,13 @@ const changeOf = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: R
   const given = write.lenient === true ? writableValues(access, row, write.values) : write.values
   const added = adds.size === 0 ? nothingAdded : addedValues(cells(row), adds)
   const values = adds.size === 0 ? given : new Map([...given, ...added.values])
-  const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
+  const fileChanges = files.length === 0 ? noFileChanges : compareFiles(files, row)
   const set = withRoles(
     access,
-    changedValues(cells(row), settled.derived.size === 0 ? values : new Map([...values, ...settled.derived]))
+    changedValues(cells(row), fileChanges.derived.size === 0 ? values : new Map([...values, ...fileChanges.derived]))
   )
   const judged = judge(core, tx, write, row, () => {
-    const errors = [...settled.errors, ...added.errors]
+    const errors = [...fileChanges.errors, ...added.errors]
     if (write.fixed !== undefined) {
       for (const field of changedValues(cells(row), write.fixed).keys()) errors.push(readOnlyError(field.name))
     }
@@ -333,7 +337,7 @@ const changeOf = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: R
 }
 
 /** The values of fields that the rules allow to be written to the stored record. */
-const writableValues = (access: Access, stored: Row, values: Values): Values => {
+const writableValues = (access: Access, stored: Row, values: FieldValues): FieldValues => {
   const names = [...values.keys()].map((field) => field.name)
   const refused = refusedFields(access, names, wireRecord(access.model, cells(stored)))
   return new Map([...values].filter(([field]) => !refused.includes(field.name)))
@@ -343,7 +347,12 @@ const writableValues = (access: Access, stored: Row, values: Values): Values => 
  * Checks field rules that look at the record, for all fields of the body. When something changes, it also runs the validate rules on the
  * record as it would be.
  */
-export const checkPatch = (access: Access, stored: Row, values: Values, set: Values): Result.Result<void, Problem> => {
+export const checkPatch = (
+  access: Access,
+  stored: Row,
+  values: FieldValues,
+  set: FieldValues
+): Result.Result<void, Problem> => {
   const { model } = access
   if (access.fieldWritable.size > 0) {
     const names = [...values.keys()].map((field) => field.name)
@@ -355,9 +364,9 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
     : validateRecord(access, wireRecord(model, merged(cells(stored), set)))
 }
 
-const nothingSettled = settleFiles([], [])
+const noFileChanges = compareFiles([], [])
 const nothingAdded = addedValues(() => null, noAdditions)
-const noValues: Values = new Map()
+const noValues: FieldValues = new Map()
 
 const fitting: Result.Result<void, Problem> = Result.succeed(undefined)
 const nothingToCheck = () => fitting

@@ -33,7 +33,7 @@ const hasLinks = (core: Core, model: Model): boolean => {
 /** The keys that the rows point at, by their tenant-scoped resource. */
 const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): ReadonlyMap<Model, Map<string, Field>> => {
   const { caller, model } = access
-  const found = new Map<Model, Map<string, Field>>()
+  const links = new Map<Model, Map<string, Field>>()
   const written = new Set<Cell>()
   for (const row of rows) {
     for (const [field, cell] of row) {
@@ -42,14 +42,14 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
       if (field.relation === null || cell === null || (field === model.owner && cell === caller.id)) continue
       const target = core.models.get(field.relation)
       if (target === undefined || target.tenant === null) continue
-      const keys = found.get(target)
-      if (keys === undefined) found.set(target, new Map([[cell, field]]))
+      const keys = links.get(target)
+      if (keys === undefined) links.set(target, new Map([[cell, field]]))
       else if (!keys.has(cell)) keys.set(cell, field)
     }
   }
-  const own = found.get(model)
+  const own = links.get(model)
   if (own !== undefined) { for (const cell of written) own.delete(cell ?? "") }
-  return found
+  return links
 }
 
 /** The same as the foreign key of the field says. */

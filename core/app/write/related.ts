@@ -32,13 +32,13 @@ const ask = (
   const { item, way: { model, relation, rows, to } } = tree
   const value = cellOf(relation.from)
   if (value === undefined) return Effect.succeed(tree)
-  const answer = (found: number): FilterTree =>
-    (tree.op === "some" ? found > 0 : holds(found - tree.number, tree.is)) ? always : never
+  const answer = (count: number): FilterTree =>
+    (tree.op === "some" ? count > 0 : holds(count - tree.number, tree.is)) ? always : never
   if (value === null) return Effect.succeed(answer(0))
   const where = allOf([{ op: "compare", field: to, is: "=", value: { of: "literal", text: value } }, rows, item])
   const limit = tree.op === "some" ? 1 : tree.number + 1
   const shape = { model, columns: [to], where, order: [], limit, checks: [] }
-  return Effect.map(tx.page({ shape, bindings }), (found) => answer(found.length))
+  return Effect.map(tx.page({ shape, bindings }), (rows) => answer(rows.length))
 }
 
 /** The tree with the database's answers in place of its conditions about related records. One that depends on an unknown cell stays. */

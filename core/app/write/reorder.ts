@@ -21,10 +21,10 @@ import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
 import { apply, runHooks } from "./execute.ts"
-import type { Written } from "./execute.ts"
+import type { WriteResult } from "./execute.ts"
 import { ownKey } from "./intent.ts"
 import { checkPatch, judge, lockRow } from "./judge.ts"
-import type { Step, Steps } from "./judge.ts"
+import type { Steps, WriteStep } from "./judge.ts"
 import { failedFor } from "./transaction.ts"
 
 /** What a reorder asks for. */
@@ -45,10 +45,10 @@ interface Changing {
   readonly key: readonly string[]
   readonly before: Row
   /** Gives it its final value. */
-  readonly run: Step<Row>
+  readonly run: WriteStep<Row>
 }
 
-const fieldOf = (access: Access, name: string): Step<FieldOf<"integer">> => {
+const fieldOf = (access: Access, name: string): WriteStep<FieldOf<"integer">> => {
   const field = access.restricted.byName.get(name)
   if (field === undefined) {
     return Effect.fail(
@@ -70,7 +70,7 @@ export const reorder = Effect.fnUntraced(function*(
   access: Access,
   request: Reorder,
   bindings: Bindings
-): Steps<readonly Written[]> {
+): Steps<readonly WriteResult[]> {
   const field = yield* fieldOf(access, request.field)
   const texts = request.keys.map(writeKey)
   if (new Set(texts).size < texts.length) return yield* Effect.fail(keyTwice())
@@ -94,9 +94,9 @@ export const reorder = Effect.fnUntraced(function*(
     const etag = request.etags.get(texts[i]!) ?? request.etags.get(text)
     const write = { ...target, precondition: typeof etag === "string" ? etag : null }
     const judged = judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
-    const settled = yield* Effect.mapError(judged, ofRecord(key))
+    const verdict = yield* Effect.mapError(judged, ofRecord(key))
     const note = { of: "reorder", began: [[field, row[field.index] ?? null]] } as const
-    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings, note), ofRecord(key))
+    const run = Effect.mapError(apply(core, tx, write, row, values, verdict, bindings, note), ofRecord(key))
     changing.push({ key, before: row, run })
   }
   if (own.size < texts.length) return yield* Effect.fail(keyTwice())
@@ -112,7 +112,7 @@ export const reorder = Effect.fnUntraced(function*(
     yield* Effect.mapError(runHooks(core, tx, access, "update", item.before, row), ofRecord(item.key))
     after.set(item.before, row)
   }
-  return rows.map((before): Written => {
+  return rows.map((before): WriteResult => {
     const row = after.get(before)
     const key = ownKey(access.model, before)
     return { op: "update", access, row: row ?? before, before, key, changed: row !== undefined, visible: true }

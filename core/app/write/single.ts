@@ -13,7 +13,7 @@ import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { readKey, writeKey } from "../../domain/read/key.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
-import { fileFieldsOf } from "../../domain/write/file.ts"
+import { fileFieldsOf } from "../../domain/write/file-values.ts"
 import { returnPreference } from "../../domain/write/precondition.ts"
 import type { ReturnPreference } from "../../domain/write/precondition.ts"
 import { dryRunRequest } from "../../domain/write/request.ts"
@@ -29,7 +29,7 @@ import { clockOf, during, phase } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { mostTaken } from "./attach.ts"
 import { execute } from "./execute.ts"
-import type { Written } from "./execute.ts"
+import type { WriteResult } from "./execute.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { prepareUndelete, ruleOf } from "./intent.ts"
 import type { Write } from "./intent.ts"
@@ -294,7 +294,7 @@ export const preferenceApplied = (preference: ReturnPreference | null): { readon
 export const presentWrite = (
   core: Core,
   call: Call,
-  written: Written,
+  written: WriteResult,
   bindings: Bindings,
   rehearses: boolean
 ): Reply => {

@@ -10,16 +10,16 @@ import type { Bindings } from "../../domain/filter/tree.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { itemWriter, layoutOf } from "../../domain/read/item.ts"
 import type { ItemWriter } from "../../domain/read/item.ts"
-import { takenFiles } from "../../domain/write/file.ts"
+import { takenFiles } from "../../domain/write/file-values.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
 import type { Core } from "../ground/core.ts"
 import { isKept } from "../ground/versions.ts"
 import { prepare, type Prepared, Prepared as PreparedRef, releaseFiles, Unprepared } from "./attach.ts"
-import type { Written } from "./execute.ts"
+import type { WriteResult } from "./execute.ts"
 
 /** What is remembered of a write until its transaction has committed. */
-export type Trace = Pick<Written, "access" | "before" | "changed" | "key"> & {
+export type Trace = Pick<WriteResult, "access" | "before" | "changed" | "key"> & {
   /** Files that the write took out of the row. */
   readonly taken: readonly StoredFile[]
 }
@@ -27,7 +27,7 @@ export type Trace = Pick<Written, "access" | "before" | "changed" | "key"> & {
 const noFiles: readonly StoredFile[] = []
 
 /** The trace of a write. The record as it was is left out where it would not be remembered. */
-export const traceOf = ({ access, before, changed, key, op, row }: Written): Trace => ({
+export const traceOf = ({ access, before, changed, key, op, row }: WriteResult): Trace => ({
   access,
   before: before !== null && changed && isKept(before) ? before : null,
   changed,
@@ -58,23 +58,23 @@ const rehearsedWriters: Writers = new WeakMap()
  */
 export const writtenRecord = (
   core: Core,
-  written: Written,
+  written: WriteResult,
   bindings: Bindings,
   rehearses: boolean
 ): { readonly json: string; readonly etag: string } => {
   const { access } = written
-  const known = rehearses ? rehearsedWriters : writers
-  let write = known.get(access.restricted)
+  const cache = rehearses ? rehearsedWriters : writers
+  let write = cache.get(access.restricted)
   if (write === undefined) {
-    const shown = { fields: access.restricted.fields, permissions: "none" } as const
+    const parts = { fields: access.restricted.fields, permissions: "none" } as const
     const all = new Map(access.model.columns.map((field) => [field, field.index]))
     write = itemWriter(
       access,
-      shown,
-      { ...layoutOf(access, shown, []), columns: access.model.columns, position: all, hashed: [] },
+      parts,
+      { ...layoutOf(access, parts, []), columns: access.model.columns, position: all, hashed: [] },
       rehearses ? { ...core.items, digest: (text) => `dry-run-${core.seal.digest(text)}` } : core.items
     )
-    known.set(access.restricted, write)
+    cache.set(access.restricted, write)
   }
   const item = write(written.row, bindings)
   return { json: `${item.open}}`, etag: item.etag }

@@ -36,9 +36,9 @@ import { during } from "../ground/timing.ts"
 import type { RequestFiber } from "../ground/timing.ts"
 import { ticketsOf } from "./attach.ts"
 import { change, createMany } from "./execute.ts"
-import type { Written } from "./execute.ts"
+import type { WriteResult } from "./execute.ts"
 import { type CreateWrite, ownKey, prepareCreate, prepareUpdate, type UpdateWrite, type Write } from "./intent.ts"
-import { decisionTree, type Step, stillSeen } from "./judge.ts"
+import { decisionTree, stillSeen, type WriteStep } from "./judge.ts"
 import { answerWrite, presentWrite, standsAlone } from "./single.ts"
 import { failedFor, traceOf } from "./transaction.ts"
 
@@ -100,19 +100,19 @@ export const prepareUpsert = function*(core: Core, call: Pick<Call, "access">, a
 export type Raced = Set<number>
 
 /** The row that the caller can see under that name, or null. It is locked where it may be changed. */
-const findRow = (tx: RecordsTransaction, upsert: Upsert, bindings: Bindings): Step<Row | null> => {
+const findRow = (tx: RecordsTransaction, upsert: Upsert, bindings: Bindings): WriteStep<Row | null> => {
   const { access, by, cells, createOnly } = upsert
   const { model } = access
   const visible = visibleRows(access, always, false)
   const where: FilterTree = both(visible, keyCondition(by === null ? model : keyedField(model, by)))
   const named = { ...bindings, params: cells }
-  const read = (columns: readonly Field[]): Step<Row | null> =>
+  const read = (columns: readonly Field[]): WriteStep<Row | null> =>
     Effect.map(
       tx.page({ shape: { model, columns, where, order: [], limit: 1, checks: [] }, bindings: named }),
       ([row]) => row ?? null
     )
   if (createOnly || Result.isFailure(upsert.update)) return read(model.columns)
-  const lock = (key: readonly string[]): Step<Row | null> =>
+  const lock = (key: readonly string[]): WriteStep<Row | null> =>
     Effect.flatMap(
       tx.lock({
         model,
@@ -122,7 +122,7 @@ const findRow = (tx: RecordsTransaction, upsert: Upsert, bindings: Bindings): St
         checks: [decisionTree(access.decisions.update)],
         bindings: named
       }),
-      (row): Step<Row | null> =>
+      (row): WriteStep<Row | null> =>
         row === null
           ? Effect.succeed(null)
           : Effect.map(stillSeen(tx, access, ownKey(model, row), bindings), (seen) => seen ? row : null)
@@ -150,8 +150,8 @@ export const executeUpsert = (
   raced: Raced,
   place = 0,
   midway = false
-): Step<Written> =>
-  Effect.flatMap(findRow(tx, upsert, bindings), (row): Step<Written> => {
+): WriteStep<WriteResult> =>
+  Effect.flatMap(findRow(tx, upsert, bindings), (row): WriteStep<WriteResult> => {
     const { access, create, createOnly, precondition, update } = upsert
     if (row !== null) {
       if (createOnly) return Effect.fail(alreadyThere(etagOf(access.restricted, row, core.seal)))

@@ -33,8 +33,8 @@ const within = (held: readonly string[]) => (role: string): boolean => held.incl
 export const coversRoles = (held: readonly string[], wanted: readonly string[]): boolean => wanted.every(within(held))
 
 /** The roles that two sets have in common: what acts later has those that its credential had, and never more than its owner has then. */
-export const sharedRoles = (kept: readonly string[], now: readonly string[]): readonly string[] => [
-  ...new Set([...kept.filter(within(now)), ...now.filter(within(kept))])
+export const sharedRoles = (before: readonly string[], now: readonly string[]): readonly string[] => [
+  ...new Set([...before.filter(within(now)), ...now.filter(within(before))])
 ]
 
 /** A text that stands for a set of roles: equal exactly for callers with equal sets. It is JSON, so that no role name can look like two. */

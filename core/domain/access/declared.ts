@@ -32,16 +32,16 @@ const callerScope = ({ fields, members = [] }: Model): FilterScope => {
 }
 
 const through = (scopeOf: (model: Model) => FilterScope, model: Model, models: Models): FilterScope => {
-  const known = new Map<string, Step | null>()
+  const steps = new Map<string, Step | null>()
   const step = (name: string): Step | null => {
-    const before = known.get(name)
+    const before = steps.get(name)
     if (before !== undefined) return before
     const relation = model.relations.get(name)
     const target = relation === undefined ? undefined : models.get(relation.target)
     const to = relation === undefined ? undefined : target?.byName.get(relation.to)
     // Nobody would say with which arguments a rule asks a function.
     const asked = target === undefined || needsArguments(target) ? undefined : target
-    const found = relation === undefined || asked === undefined || to === undefined ? null : {
+    const step = relation === undefined || asked === undefined || to === undefined ? null : {
       way: {
         relation,
         model: asked,
@@ -50,8 +50,8 @@ const through = (scopeOf: (model: Model) => FilterScope, model: Model, models: M
       },
       scope: through(scopeOf, asked, models)
     }
-    known.set(name, found)
-    return found
+    steps.set(name, step)
+    return step
   }
   return { ...scopeOf(model), relations: { names: () => [...model.relations.keys()], step } }
 }

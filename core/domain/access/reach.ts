@@ -51,7 +51,7 @@ export const seenRows = (access: Access): FilterTree => both(access.rows, liveOn
 interface Asked {
   /** The relations that lead to it, itself included. */
   readonly path: readonly string[]
-  readonly found: Pick<Access, "restricted" | "rows"> | null
+  readonly target: Pick<Access, "restricted" | "rows"> | null
 }
 
 /** What a check depends on besides its own resource. */
@@ -66,20 +66,20 @@ export const scopeOf = (accesses: Accesses, access: Access, asked: Asked[]): Fil
 
 const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonly string[]): FilterScope => {
   const { model, restricted } = access
-  const known = new Map<string, Step | null>()
+  const steps = new Map<string, Step | null>()
   const step = (name: string): Step | null => {
-    const before = known.get(name)
+    const before = steps.get(name)
     if (before !== undefined) return before
     const reached = reach(accesses, access, name)
     const path = [...at, name]
     // What is no relation of the model is none for anybody.
-    if (model.relations.has(name)) asked.push({ path, found: reached?.target ?? null })
-    const found = reached === null ? null : {
+    if (model.relations.has(name)) asked.push({ path, target: reached?.target ?? null })
+    const step = reached === null ? null : {
       way: { relation: reached.relation, model: reached.target.model, to: reached.to, rows: seenRows(reached.target) },
       scope: scopeAt(accesses, reached.target, asked, path)
     }
-    known.set(name, found)
-    return found
+    steps.set(name, step)
+    return step
   }
   return {
     names: restricted.names,
@@ -92,10 +92,12 @@ const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonl
 
 /** Whether the answers that a check depends on are the same for this caller. They hold no caller; operands bind later. */
 const sameAnswers = (dependencies: Dependencies, accesses: Accesses, access: Access): boolean =>
-  dependencies.every(({ found, path }) => {
+  dependencies.every(({ target, path }) => {
     let at: Access | null = access
     for (const name of path) at = at === null ? null : reach(accesses, at, name)?.target ?? null
-    return at === null || found === null ? at === found : at.restricted === found.restricted && at.rows === found.rows
+    return at === null || target === null
+      ? at === target
+      : at.restricted === target.restricted && at.rows === target.rows
   })
 
 /** What texts were checked to, each for those who see the same through their relations. */
@@ -115,12 +117,12 @@ export const checkedText = <A>(
   text: string,
   check: (asked: Asked[]) => A
 ): A => {
-  const known = cache.get(text) ?? []
-  let found = known.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
-  if (found === undefined) {
+  const entries = cache.get(text) ?? []
+  let entry = entries.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
+  if (entry === undefined) {
     const dependencies: Asked[] = []
-    found = { dependencies, checked: check(dependencies) }
-    if (text.length <= cachedText) cache.set(text, [found, ...known.slice(0, mostVariants - 1)])
+    entry = { dependencies, checked: check(dependencies) }
+    if (text.length <= cachedText) cache.set(text, [entry, ...entries.slice(0, mostVariants - 1)])
   }
-  return found.checked
+  return entry.checked
 }

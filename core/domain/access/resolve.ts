@@ -38,18 +38,18 @@ import type {
 import { confineVersions } from "./versions.ts"
 import { isWhere } from "./where.ts"
 
-type Settled = Exclude<Decision, { of: "record" }>
+type Verdict = Exclude<Decision, { of: "record" }>
 
-const deny: Settled = { of: "deny" }
-const allow: Settled = { of: "allow" }
+const deny: Verdict = { of: "deny" }
+const allow: Verdict = { of: "allow" }
 
-const filterDecisions = new WeakMap<FilterTree, Settled>()
+const filterDecisions = new WeakMap<FilterTree, Verdict>()
 
 /**
  * The decision that a tree stands for. The same tree gives the same object, because caches compare the parts of an access by identity. The
  * other decisions below keep to that as well.
  */
-const filterDecision = (tree: FilterTree): Settled => {
+const filterDecision = (tree: FilterTree): Verdict => {
   if (tree.op === "true") return allow
   if (tree.op === "false") return deny
   let decision = filterDecisions.get(tree)
@@ -123,7 +123,7 @@ class RefusedFilter extends Error {
 }
 
 /** Turns what a rule function answered into a decision. */
-const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
+const verdictOf = (answer: unknown, check: CompiledRules["check"]): Verdict => {
   if (answer === true) return allow
   if (typeof answer !== "object" || answer === null) return deny
   // An async rule denies; its later failure must not become an unhandled rejection.
@@ -142,10 +142,10 @@ const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
 const texts = new WeakMap<CompiledRules["check"], BoundedMap<string, { readonly tree: FilterTree | null }>>()
 
 const checkedText = (text: string, check: CompiledRules["check"]): FilterTree | null => {
-  let known = texts.get(check)
-  if (known === undefined) texts.set(check, known = new BoundedMap(500))
-  let hit = known.get(text)
-  if (hit === undefined) known.set(text, hit = { tree: check(text) })
+  let trees = texts.get(check)
+  if (trees === undefined) texts.set(check, trees = new BoundedMap(500))
+  let hit = trees.get(text)
+  if (hit === undefined) trees.set(text, hit = { tree: check(text) })
   return hit.tree
 }
 
@@ -180,11 +180,11 @@ const ask = (
   writes: boolean,
   check: CompiledRules["check"],
   thrown: Thrown = ignore
-): { readonly touched: boolean; readonly answer: Settled } => {
+): { readonly touched: boolean; readonly answer: Verdict } => {
   const context = new Recordless(caller)
   if (writes) Object.defineProperty(context, "record", askedRecord)
   try {
-    const answer = settle(run(context), check)
+    const answer = verdictOf(run(context), check)
     const touched = context.touched()
     return { touched, answer: touched ? deny : answer }
   } catch (error) {
@@ -200,9 +200,9 @@ const askWith = (
   record: WireRecord,
   check: CompiledRules["check"],
   thrown: Thrown
-): Settled => {
+): Verdict => {
   try {
-    return settle(run({ caller, record }), check)
+    return verdictOf(run({ caller, record }), check)
   } catch (error) {
     if (!(error instanceof Unread)) thrown(error)
     return deny
@@ -214,13 +214,13 @@ const holdsOne = (caller: Caller, roles: readonly string[]): boolean =>
 
 /** Remembers what belongs to a rule and a caller, for as long as both live. */
 const perCaller = <A>(
-  known: WeakMap<CompiledRule, WeakMap<Caller, A>>,
+  answers: WeakMap<CompiledRule, WeakMap<Caller, A>>,
   rule: CompiledRule,
   caller: Caller,
   make: () => A
 ): A => {
-  let callers = known.get(rule)
-  if (callers === undefined) known.set(rule, callers = new WeakMap())
+  let callers = answers.get(rule)
+  if (callers === undefined) answers.set(rule, callers = new WeakMap())
   let value = callers.get(caller)
   if (value === undefined) callers.set(caller, value = make())
   return value
@@ -395,10 +395,7 @@ const sameFieldRules = (model: Model, caller: Caller, rules: FieldWritable): Fie
   return rules
 }
 
-/**
- * Those of the given names that a record-level field rule keeps from being written. `record` is the stored record, or for a create the
- * record that is to be written.
- */
+/** The given names that a record-level field rule protects from this write. `record` is the stored record; for a create, the new record. */
 export const refusedFields = (access: Access, names: Iterable<string>, record: WireRecord): readonly string[] =>
   access.fieldWritable.size === 0
     ? []
@@ -518,13 +515,13 @@ const resolverLimit = 1_000
  * set and shared.
  */
 const byRoles = (model: Model, rules: CompiledRules, defaults: AccessDefaults): (caller: Caller) => Access => {
-  const known = new BoundedMap<string, Access>(resolverLimit)
+  const accesses = new BoundedMap<string, Access>(resolverLimit)
   return (caller) => {
     const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
-    const access = known.get(key)
+    const access = accesses.get(key)
     if (access !== undefined) return access.caller === caller ? access : { ...access, caller }
     const resolved = resolveAccess(model, rules, caller, defaults)
-    known.set(key, resolved)
+    accesses.set(key, resolved)
     return resolved
   }
 }
@@ -539,13 +536,13 @@ const byAnswers = (
   defaults: AccessDefaults,
   questions: Questions
 ): (caller: Caller) => Access => {
-  const known = new WeakMap<Caller, { readonly answers: Answers; readonly access: Access }>()
+  const latest = new WeakMap<Caller, { readonly answers: Answers; readonly access: Access }>()
   return (caller) => {
     const answers = askAll(questions, caller)
-    const last = known.get(caller)
+    const last = latest.get(caller)
     if (last !== undefined && sameAnswers(answers, last.answers)) return last.access
     const access = resolveAnswered(model, rules, caller, defaults, questions, answers)
-    known.set(caller, { answers, access })
+    latest.set(caller, { answers, access })
     return access
   }
 }

@@ -59,11 +59,11 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
  */
 export const restrictModel = (model: Model, marks: readonly number[], searchable: boolean): RestrictedModel => {
   const id = `${model.name}${searchable ? "?" : "!"}${marks.join("")}`
-  let known = cache.get(model)
-  if (known === undefined) cache.set(model, known = new BoundedMap(cacheLimit))
-  const hit = known.get(id)
+  let variants = cache.get(model)
+  if (variants === undefined) cache.set(model, variants = new BoundedMap(cacheLimit))
+  const hit = variants.get(id)
   if (hit !== undefined) return hit
   const restricted = build(model, id, marks, searchable)
-  known.set(id, restricted)
+  variants.set(id, restricted)
   return restricted
 }

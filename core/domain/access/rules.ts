@@ -20,9 +20,8 @@ export interface Where {
 export type RuleAnswer = boolean | Where
 
 /**
- * What a rule function gets. `record` is the stored record in wire form with every declared field; for a create, the record that is to be
- * written. A rule that reads `record` is decided per record, for writes inside the transaction. A rule of `read` never has a record:
- * reading it throws, which denies.
+ * The argument of a rule function. `record` is the stored record in wire form with every declared field; for a create, the new record. A rule that
+ * reads `record` is decided per record, for writes inside the transaction. A rule of `read` never has a record: reading it throws, which denies.
  */
 export interface RuleContext {
   readonly caller: Caller

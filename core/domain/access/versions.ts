@@ -21,9 +21,9 @@ export const makerField = ({ model, restricted }: Pick<Access, "model" | "restri
 const trees = new WeakMap<RestrictedModel, WeakMap<RestrictedModel, FilterTree>>()
 
 const changedTree = (changed: Field, versions: RestrictedModel, tracked: RestrictedModel): FilterTree => {
-  let known = trees.get(versions)
-  if (known === undefined) trees.set(versions, known = new WeakMap())
-  let tree = known.get(tracked)
+  let byTracked = trees.get(versions)
+  if (byTracked === undefined) trees.set(versions, byTracked = new WeakMap())
+  let tree = byTracked.get(tracked)
   if (tree === undefined) {
     // No version holds the values of sensitive fields. Whoever can read such a field may still see that it changed.
     const seen = tracked.fields.filter(({ name, sensitive }) => sensitive || versions.byName.has(name))
@@ -32,7 +32,7 @@ const changedTree = (changed: Field, versions: RestrictedModel, tracked: Restric
       field: changed,
       parts: ["", quotedColumn(field), ""]
     }))
-    known.set(tracked, tree = anyOf([{ op: "null", field: changed }, ...visible]))
+    byTracked.set(tracked, tree = anyOf([{ op: "null", field: changed }, ...visible]))
   }
   return tree
 }

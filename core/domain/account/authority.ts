@@ -1,6 +1,6 @@
 /**
- * Who may do what to an account, and what an account may do in a tenant. Only `admin` has rights over accounts; what roles may do with resources is
- * access. It never asks who somebody is.
+ * Decides who may change an account, and which roles an account has in a tenant. Only `admin` has rights over accounts; rights of roles over resources
+ * are access. It never identifies a caller.
  */
 
 import { adminRole, rolesOf } from "./roles.ts"

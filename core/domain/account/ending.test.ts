@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest"
-import { type AccountChange, endings, ends, type Held, raisedBy } from "./ending.ts"
+import { type AccountChange, type CredentialKind, endings, ends, raisedBy } from "./ending.ts"
 
 const changes = Object.keys(endings) as readonly AccountChange[]
 
 describe("a change of an account", () => {
-  it.each<[AccountChange, readonly Held[]]>([
+  it.each<[AccountChange, readonly CredentialKind[]]>([
     ["address", ["links"]],
     ["ban", ["sessions", "tokens", "waiting", "devices", "links"]],
     ["unban", ["tokens", "waiting", "devices", "links"]],

@@ -5,9 +5,9 @@
 
 /**
  * What somebody may hold of an account. `waiting`: sign-ins that wait for their second factor · `devices`: trusted for the second factor · `links`: mailed,
- * for a new password. API keys are not among them: they follow the roles and the bans of their maker, and end with the account (see key.ts).
+ * for a new password. API keys are not among them: they follow the roles and the bans of their maker, and end with the account (see api-key.ts).
  */
-export type Held = "sessions" | "tokens" | "waiting" | "devices" | "links"
+export type CredentialKind = "sessions" | "tokens" | "waiting" | "devices" | "links"
 
 /** `factor-off`: by its owner, who gave the password · `factor-taken`, `passkeys-taken`: by an admin · `revocation`: somebody else may have the account. */
 export type AccountChange =
@@ -22,10 +22,10 @@ export type AccountChange =
   | "revocation"
   | "deletion"
 
-const everything: readonly Held[] = ["sessions", "tokens", "waiting", "devices", "links"]
+const everything: readonly CredentialKind[] = ["sessions", "tokens", "waiting", "devices", "links"]
 
 /** What each change ends. Whatever ends tokens raises the epoch of the account by one, so that older ones are told from newer ones. */
-export const endings: { readonly [change in AccountChange]: readonly Held[] } = {
+export const endings: { readonly [change in AccountChange]: readonly CredentialKind[] } = {
   // A link was mailed to whoever had the address then.
   address: ["links"],
   ban: everything,
@@ -42,7 +42,7 @@ export const endings: { readonly [change in AccountChange]: readonly Held[] } = 
   deletion: everything
 }
 
-export const ends = (change: AccountChange, held: Held): boolean => endings[change].includes(held)
+export const ends = (change: AccountChange, held: CredentialKind): boolean => endings[change].includes(held)
 
 /** By how much a change raises the epoch of its account; null: a request that changes nothing. */
 export const raisedBy = (change: AccountChange | null): bigint => change !== null && ends(change, "tokens") ? 1n : 0n

@@ -4,7 +4,7 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { didYouMean, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue } from "../declare/refusal.ts"
 import { needsArguments } from "../model/database-function.ts"
 import { chartFields } from "../model/view.ts"
 import type { Block, Period } from "../model/view.ts"
@@ -33,14 +33,14 @@ const ranges = seriesRanges.filter((range) => range !== "all")
 const readPeriod = (raw: unknown, reader: ViewReader): Period | null => {
   if (raw === undefined) return null
   if (!isBag(raw)) {
-    reader.say(`period is ${shown(raw)}.`, "Write period: { field: \"created_at\", range: \"30d\" }.")
+    reader.say(`period is ${quoteValue(raw)}.`, "Write period: { field: \"created_at\", range: \"30d\" }.")
     return null
   }
   refuseUnknownKeys(raw, ["field", "range"], "period", reader.say)
   const field = reader.field(raw["field"], "period.field")
   if (field !== null) reader.aggregated(field, "period.field", timed)
   const range = ranges.find((each) => each === raw["range"])
-  if (range === undefined) reader.say(`period.range is ${shown(raw["range"])}.`, didYouMean(raw["range"], ranges))
+  if (range === undefined) reader.say(`period.range is ${quoteValue(raw["range"])}.`, didYouMean(raw["range"], ranges))
   return field === null || range === undefined ? null : { field: field.name, range }
 }
 
@@ -53,11 +53,11 @@ const readNumber = (raw: Bag, base: Base, filtered: readonly string[], reader: V
   const measured = parts === null ? null : reader.field(parts[2], "measure")
   if (measured !== null) reader.measured(measured, "measure")
   if (parts === null && measure !== "count") {
-    reader.say(`measure is ${shown(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
+    reader.say(`measure is ${quoteValue(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
   }
   if (parts !== null && raw["period"] === undefined) {
     reader.say(
-      `measure ${shown(measure)} needs a period.`,
+      `measure ${quoteValue(measure)} needs a period.`,
       "Add period: { field: \"created_at\", range: \"30d\" }, or count."
     )
   }
@@ -86,7 +86,7 @@ const readSourced = (
   const scope = typeof raw["resource"] === "string" ? scopes.get(raw["resource"]) : undefined
   if (scope === undefined) {
     say(
-      `${place}.resource is ${shown(raw["resource"])}, which is not a resource.`,
+      `${place}.resource is ${quoteValue(raw["resource"])}, which is not a resource.`,
       didYouMean(raw["resource"], scopes.keys())
     )
     return null
@@ -96,7 +96,7 @@ const readSourced = (
     reader.say("It shows the rows of a function that needs arguments.", "Give its arguments defaults, or show a table.")
   }
   const { label } = raw
-  if (!isLabel(label)) reader.say(`label is ${shown(label)}.`, "Give it a text that people read.")
+  if (!isLabel(label)) reader.say(`label is ${quoteValue(label)}.`, "Give it a text that people read.")
   const filter = raw["filter"] === undefined ? null : reader.filter(raw["filter"], "filter")
   const base: Base = {
     label: isLabel(label) ? label : "",
@@ -139,21 +139,21 @@ const readBlock = (
 ): Block | null => {
   const of = isBag(raw) ? kinds.find((kind) => kind === raw["of"]) : undefined
   if (!isBag(raw) || of === undefined) {
-    say(`${place} is ${shown(raw)}.`, "Write { of: \"number\", … }; of is number, chart, list, text or component.")
+    say(`${place} is ${quoteValue(raw)}.`, "Write { of: \"number\", … }; of is number, chart, list, text or component.")
     return null
   }
   refuseUnknownKeys(raw, ["of", ...properties[of]], place, say)
   if (of === "text") {
     const { text } = raw
     if (typeof text === "string" && text.trim() !== "" && text.length <= mostText) return { of, text }
-    say(`${place}.text is ${shown(text)}.`, `Write a text of at most ${mostText} characters.`)
+    say(`${place}.text is ${quoteValue(text)}.`, `Write a text of at most ${mostText} characters.`)
     return null
   }
   if (of !== "component") return readSourced(of, raw, place, scopes, say)
   const { component, label } = raw
   const props = asJson(raw["props"])
-  if (!isComponent(component)) say(`${place}.component is ${shown(component)}.`, componentFix)
-  if (label !== undefined && !isLabel(label)) say(`${place}.label is ${shown(label)}.`, "Give it a text.")
+  if (!isComponent(component)) say(`${place}.component is ${quoteValue(component)}.`, componentFix)
+  if (label !== undefined && !isLabel(label)) say(`${place}.label is ${quoteValue(label)}.`, "Give it a text.")
   if (props === undefined) say(`${place}.props is no JSON, or more than ${mostText} characters of it.`, "Give it less.")
   return isComponent(component) && props !== undefined
     ? { of, component, label: isLabel(label) ? label : null, props }
@@ -170,7 +170,7 @@ export const readBlocks = (
   if (raw === undefined) return null
   if (!Array.isArray(raw) || raw.length === 0 || raw.length > mostBlocks) {
     say(
-      `${place}.blocks is ${Array.isArray(raw) ? `a list of ${raw.length}` : shown(raw)}.`,
+      `${place}.blocks is ${Array.isArray(raw) ? `a list of ${raw.length}` : quoteValue(raw)}.`,
       `List 1 to ${mostBlocks} blocks: [{ of: "number", label: "Orders", resource: "orders" }].`
     )
     return null

@@ -30,13 +30,13 @@ export const isCount = (value: unknown, least: number, most: number): value is n
 /** Reports keys that are not known, and keys that are there with the value `undefined` (a name that was never defined). */
 export const refuseUnknownKeys = (
   bag: Bag,
-  known: readonly string[],
+  members: readonly string[],
   path: string,
   report: (message: string, fix: string) => void
 ): void => {
   for (const key of Object.keys(bag)) {
     const place = path === "" ? key : `${path}.${key}`
-    if (!known.includes(key)) report(`There is no property ${place}.`, didYouMean(key, known))
+    if (!members.includes(key)) report(`There is no property ${place}.`, didYouMean(key, members))
     else if (bag[key] === undefined) {
       report(`${place} is undefined.`, "Leave it out, or check the name it is taken from.")
     }

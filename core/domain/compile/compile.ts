@@ -10,7 +10,7 @@ import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { accountMailsOf } from "../account/mails.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
-import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import { quoteValue, type Refusal, type Report } from "../declare/refusal.ts"
 import type { Schemas } from "../declare/schemas.ts"
 import { type Webhooks, webhooksOf } from "../declare/webhooks.ts"
 import type { Subscription } from "../event/subscription.ts"
@@ -93,7 +93,7 @@ export interface TaskSettings {
 }
 
 /** Whether and how there are tasks: somebody has to know which roles the person behind one has at each batch. */
-const settleTasks = (
+const taskSettings = (
   { maxImportBytes, mode, ownerRoles }: Options["tasks"],
   webhooks: Webhooks | null,
   elsewhere: boolean,
@@ -165,7 +165,7 @@ const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): 
   if (declared === undefined) return null
   if (isBag(declared)) return declared
   say(
-    `roles is ${shown(declared)}, not an object.`,
+    `roles is ${quoteValue(declared)}, not an object.`,
     "Write roles: defineRoles({ admin: [\"*\"], sales: [\"orders.read\"] })."
   )
   return null
@@ -191,7 +191,12 @@ const extended = (config: Bag, report: Report): Bag => {
   const usable = (each: unknown): each is ConfigExtension =>
     isBag(each) && each["_tag"] === "ConfigExtension" && typeof each["apply"] === "function"
   if (!Array.isArray(extensions) || !extensions.every(usable)) {
-    report(null, null, `extends is ${shown(extensions)}, not a list of extensions.`, "Write extends: [history({ … })].")
+    report(
+      null,
+      null,
+      `extends is ${quoteValue(extensions)}, not a list of extensions.`,
+      "Write extends: [history({ … })]."
+    )
     return config
   }
   return extensions.reduce((current: Bag, extension) => extension.apply(current, report), config)
@@ -205,7 +210,7 @@ const refuseTenant = (tenant: string | number | undefined, models: Models, repor
     report(
       name,
       field.name,
-      `auth.tenant is ${shown(tenant)}, which is no value of the tenant column (${field.kind}).`,
+      `auth.tenant is ${quoteValue(tenant)}, which is no value of the tenant column (${field.kind}).`,
       "Set auth.tenant to the tenant's value as the column holds it."
     )
   }
@@ -228,7 +233,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const declared: unknown = config
   if (!isBag(declared)) {
     say(
-      `The configuration is ${shown(declared)}, not an object.`,
+      `The configuration is ${quoteValue(declared)}, not an object.`,
       "Export defineConfig({ resources: […] }) by default."
     )
     return Result.fail(refusals)
@@ -241,7 +246,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const drafts = new Map<string, Draft>()
   const resources = raw["resources"]
   if (!Array.isArray(resources)) {
-    say(`resources is ${shown(resources)}, not a list.`, "Write resources: [orders, customers].")
+    say(`resources is ${quoteValue(resources)}, not a list.`, "Write resources: [orders, customers].")
   } else {
     for (const [index, resource] of resources.entries()) {
       const draft = readResource(resource, index, drafts, report)
@@ -279,7 +284,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   if (Result.isFailure(templates)) say(templates.failure, "Write templates: [defineTemplate({ name, subject, text })].")
   if (raw["authenticate"] !== undefined && typeof raw["authenticate"] !== "function") {
     say(
-      `authenticate is ${shown(raw["authenticate"])}, not a function.`,
+      `authenticate is ${quoteValue(raw["authenticate"])}, not a function.`,
       "Write (request) => ({ user: { id, roles } })."
     )
   }
@@ -300,7 +305,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const schemas = readSchemas(raw["schemas"], webhooks?.schema ?? null, say)
   refuseClashes(schemas, models, say)
   const elsewhere = raw["authenticate"] !== undefined || (isBag(raw["auth"]) && raw["auth"]["jwksUrl"] !== undefined)
-  const tasks = settleTasks(
+  const tasks = taskSettings(
     options.tasks,
     webhooks,
     elsewhere,

@@ -104,8 +104,8 @@ export const boundsOf = (
   let bounds: Bounds = {}
   const others: string[] = []
   for (const { definition, name } of constraintsOf(table, column)) {
-    const found = boundsInCheck(definition, name)
-    if (found !== null) bounds = tighter(bounds, found)
+    const limits = boundsInCheck(definition, name)
+    if (limits !== null) bounds = tighter(bounds, limits)
     else if (name === "VALUE" && valuesInCheck(definition, name) === null) others.push(definition)
   }
   return { bounds, others }

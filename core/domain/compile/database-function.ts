@@ -4,7 +4,7 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import type { Argument, Field, FunctionSource, Model } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
 import { isKeyOf } from "../value/table.ts"
@@ -74,7 +74,7 @@ type ReadName = (raw: unknown) => { readonly schema: string | null; readonly tab
 const readTypes = (
   resource: string,
   raw: unknown,
-  known: ReadonlyMap<string, DraftField>,
+  fields: ReadonlyMap<string, DraftField>,
   readName: ReadName,
   report: Report
 ): ReadonlyMap<string, string> => {
@@ -84,25 +84,25 @@ const readTypes = (
     report(
       resource,
       null,
-      `types of fn() is ${shown(raw)}, not an object.`,
+      `types of fn() is ${quoteValue(raw)}, not an object.`,
       "Write { types: { status: \"shop.status\" } }."
     )
     return types
   }
   for (const [name, type] of Object.entries(raw)) {
     const parts = readName(type)
-    if (!known.has(name)) {
+    if (!fields.has(name)) {
       report(
         resource,
         null,
         `types of fn() names "${name}", which is no argument of it.`,
-        didYouMean(name, known.keys())
+        didYouMean(name, fields.keys())
       )
     } else if (parts === null || parts.schema === null || !isIdentifier(parts.table)) {
       report(
         resource,
         null,
-        `The type of the argument "${name}" is ${shown(type)}, not the name of a type with its schema.`,
+        `The type of the argument "${name}" is ${quoteValue(type)}, not the name of a type with its schema.`,
         "Write \"shop.status\", or \"pg_catalog.timestamp\" for a type of PostgreSQL's own."
       )
     } else types.set(name, `${quote(parts.schema)}.${quote(parts.table)}`)
@@ -122,7 +122,7 @@ export const readFunction = (
   const say = (message: string, fix: string): void => report(resource, null, message, fix)
   if (!isBag(raw) || raw["_tag"] !== "DatabaseFunction") {
     say(
-      `from is ${shown(raw)}, not a function of the database.`,
+      `from is ${quoteValue(raw)}, not a function of the database.`,
       "Write from: fn(\"shop.orders_of\", { customer: f.integer() }); table names a table or view."
     )
     return null
@@ -137,7 +137,7 @@ export const readFunction = (
   const name = readName(raw["name"])
   if (name === null) {
     say(
-      `fn() is given ${shown(raw["name"])}, which is not a function's name.`,
+      `fn() is given ${quoteValue(raw["name"])}, which is not a function's name.`,
       "Write \"orders_of\" or \"shop.orders_of\"; parts with dots or spaces in double quotes."
     )
   }

@@ -3,7 +3,7 @@
  */
 
 import { type Bag, isBag, isFunction } from "../bag.ts"
-import { didYouMean, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue } from "../declare/refusal.ts"
 import { builtInEvents, type ChangeOperation, changeOperations, type CompiledEvent } from "../model/event.ts"
 import { isKeyOf } from "../value/table.ts"
 import { isAsync, isName, nameRule, refuseUnknownKeys } from "./check.ts"
@@ -15,7 +15,7 @@ const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent 
   const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
   const path = `events.${name}`
   if (!isName(name)) {
-    say(`${shown(name)} is not an event name.`, nameRule)
+    say(`${quoteValue(name)} is not an event name.`, nameRule)
     return null
   }
   const own = builtIn(name)
@@ -28,7 +28,7 @@ const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent 
   const fix = `Write ${name}: { on: ["create"], match: ({ after }) => … }.`
   if (!isBag(raw)) {
     say(
-      `${path} is ${shown(raw)}${raw === true ? ", but the event is not a built-in one" : ", not an event"}.`,
+      `${path} is ${quoteValue(raw)}${raw === true ? ", but the event is not a built-in one" : ", not an event"}.`,
       raw === true
         ? `Built-in are ${Object.keys(builtInEvents).join(", ")}. ${fix}`
         : own === null
@@ -43,18 +43,21 @@ const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent 
     say(`${path} says no operation it happens on.`, fix)
   } else {
     for (const operation of raw["on"]) {
-      const known = changeOperations.find((each) => each === operation)
-      if (known === undefined) {
-        say(`${path}.on has ${shown(operation)}, which is not an operation.`, didYouMean(operation, changeOperations))
-      } else if (own !== null && known !== own) {
-        say(`${path} cannot happen on ${known}: its name means ${own}.`, "Give the event another name.")
-      } else if (!never(known)) on.add(known)
+      const match = changeOperations.find((each) => each === operation)
+      if (match === undefined) {
+        say(
+          `${path}.on has ${quoteValue(operation)}, which is not an operation.`,
+          didYouMean(operation, changeOperations)
+        )
+      } else if (own !== null && match !== own) {
+        say(`${path} cannot happen on ${match}: its name means ${own}.`, "Give the event another name.")
+      } else if (!never(match)) on.add(match)
     }
   }
   const match = raw["match"]
   if (match === undefined) return { name, on, match: null }
   if (!isFunction<NonNullable<CompiledEvent["match"]>>(match)) {
-    say(`${path}.match is ${shown(match)}, not a function.`, fix)
+    say(`${path}.match is ${quoteValue(match)}, not a function.`, fix)
   } else if (isAsync(match)) {
     say(`${path}.match is an async function; its answer would always count as yes.`, "Decide without waiting.")
   } else return { name, on, match }
@@ -66,7 +69,7 @@ export const compileEvents = (raw: unknown, of: RuleScope): ReadonlyMap<string, 
   const events = new Map<string, CompiledEvent>()
   if (raw === undefined) return events
   if (!isBag(raw)) {
-    of.report(of.resource, null, `events is ${shown(raw)}, not an object.`, "Write events: { created: true }.")
+    of.report(of.resource, null, `events is ${quoteValue(raw)}, not an object.`, "Write events: { created: true }.")
     return events
   }
   const bag: Bag = raw

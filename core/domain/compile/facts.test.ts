@@ -36,7 +36,7 @@ const lines = (models: Models, table: TableFacts | null, known?: readonly string
   checkFacts(models, {
     server,
     tables: new Map([...models.keys()].map((name) => [name, table])),
-    ...(known === undefined ? {} : { known })
+    ...(known === undefined ? {} : { names: known })
   })
     .map(({ field, fix, message }) => `${field ?? "-"}: ${message} → ${fix}`)
 

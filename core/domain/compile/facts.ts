@@ -131,7 +131,7 @@ export const declarationOf = (column: ColumnFacts): string | null => {
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
-  const known: { readonly [base: string]: string } = {
+  const kinds: { readonly [base: string]: string } = {
     int2: "f.integer().bits(16)",
     int4: "f.integer()",
     int8: "f.integer().bits(64)",
@@ -157,8 +157,8 @@ export const declarationOf = (column: ColumnFacts): string | null => {
     )
   }
   if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
-  return Object.hasOwn(known, column.base)
-    ? known[column.base]!
+  return Object.hasOwn(kinds, column.base)
+    ? kinds[column.base]!
     : isNative(column.base)
     ? nativeText(column.base)
     : null
@@ -556,14 +556,14 @@ const addColumnSql = (model: Model, field: Field): string => {
 
 /**
  * Everything in the models that does not fit the database, in declared order. `tables` holds the facts of each resource's table by the
- * resource's name, or null where there is no such table. `known` are names of tables that exist, for suggestions.
+ * resource's name, or null where there is no such table. `names` are names of tables that exist, for suggestions.
  */
 export const checkFacts = (
   models: Models,
   facts: {
     readonly server: ServerFacts
     readonly tables: ReadonlyMap<string, TableFacts | null>
-    readonly known?: readonly string[]
+    readonly names?: readonly string[]
     /** The functions of each name, by resource, for resources over functions of the database. */
     readonly functions?: ReadonlyMap<string, readonly FunctionFacts[]>
   }
@@ -590,13 +590,13 @@ export const checkFacts = (
   /** Tables of which the role may read nothing: a role without grants is one refusal, not one for each column. */
   const closed: string[] = []
   for (const model of models.values()) {
-    const found = model.function === undefined ? null : facts.functions?.get(model.name) ?? []
-    const called = found === null ? null : functionOf(model, found)
+    const overloads = model.function === undefined ? null : facts.functions?.get(model.name) ?? []
+    const called = overloads === null ? null : functionOf(model, overloads)
     const table = called === null ? tables.get(model.name) ?? null : rowsOf(called)
-    if (found !== null) {
+    if (overloads !== null) {
       checkFunction(
         model,
-        found,
+        overloads,
         declarationOf,
         (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
       )
@@ -619,11 +619,11 @@ export const checkFacts = (
     }
     if (table === null) {
       const written = model.schema === null ? model.table : `${model.schema}.${model.table}`
-      if (facts.known?.includes(model.schema === "public" ? model.table : written)) {
+      if (facts.names?.includes(model.schema === "public" ? model.table : written)) {
         refusals.push(unreached(model))
         continue
       }
-      const near = didYouMean(written, facts.known ?? [])
+      const near = didYouMean(written, facts.names ?? [])
       refusals.push({
         resource: model.name,
         field: null,

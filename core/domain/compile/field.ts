@@ -5,7 +5,7 @@
 
 import { type Bag, isBag } from "../bag.ts"
 import { type AnyField, blankField, FieldBuilder, type FieldSpec } from "../declare/field.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import { defaultFiles, mostFiles } from "../model/file.ts"
 import { pathNames, pathText } from "../model/path.ts"
 import { mostBytes, usualBytes } from "../value/binary.ts"
@@ -71,14 +71,14 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   if (spec["bits"] === 16 || spec["bits"] === 32 || spec["bits"] === 64) {
     bits = spec["bits"]
     if (bits !== 32 && kind !== "integer") say(`bits() is for integers, not for ${kind}.`, "Remove bits().")
-  } else say(`bits(${shown(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
+  } else say(`bits(${quoteValue(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
 
   let max: number | null = null
   if (spec["max"] !== null && kind === "array") {
     if (isCount(spec["max"], 1, mostElements)) max = spec["max"]
     else {
       say(
-        `max(${shown(spec["max"])}) is not a number of elements.`,
+        `max(${quoteValue(spec["max"])}) is not a number of elements.`,
         `Write a whole number from 1 to ${mostElements}, such as max(20).`
       )
     }
@@ -86,7 +86,7 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
     if (isCount(spec["max"], 1, mostFiles)) max = spec["max"]
     else {
       say(
-        `max(${shown(spec["max"])}) is not a number of files.`,
+        `max(${quoteValue(spec["max"])}) is not a number of files.`,
         `Write a whole number from 1 to ${mostFiles}, such as max(${defaultFiles}).`
       )
     }
@@ -94,7 +94,7 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
     if (isCount(spec["max"], 1, mostBytes)) max = spec["max"]
     else {
       say(
-        `max is ${shown(spec["max"])}, which is not a number of bytes.`,
+        `max is ${quoteValue(spec["max"])}, which is not a number of bytes.`,
         `Write a whole number from 1 to ${mostBytes}, such as f.bytes({ max: ${usualBytes} }).`
       )
     }
@@ -103,7 +103,7 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
     else if (isCount(spec["max"], 1, 1_000_000_000)) max = spec["max"]
     else {
       say(
-        `max(${shown(spec["max"])}) is not a number of characters.`,
+        `max(${quoteValue(spec["max"])}) is not a number of characters.`,
         "Write a whole number of at least 1, such as max(200)."
       )
     }
@@ -114,9 +114,9 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   if (kind === "decimal" && (spec["precision"] !== null || spec["scale"] !== null)) {
     const fix = "Write f.decimal({ precision: 12, scale: 2 }), with scale at most precision, or f.decimal()."
     if (!isCount(spec["precision"], 1, 1000)) {
-      say(`The precision ${shown(spec["precision"])} is not a whole number from 1 to 1000.`, fix)
+      say(`The precision ${quoteValue(spec["precision"])} is not a whole number from 1 to 1000.`, fix)
     } else if (!isCount(spec["scale"], 0, 1000)) {
-      say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 1000.`, fix)
+      say(`The scale ${quoteValue(spec["scale"])} is not a whole number from 0 to 1000.`, fix)
     } else if (spec["scale"] > spec["precision"]) {
       say(`The scale ${spec["scale"]} is larger than the precision ${spec["precision"]}.`, fix)
     } else {
@@ -126,7 +126,10 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
   }
   if (kind === "money" && spec["scale"] !== null) {
     if (isCount(spec["scale"], 0, 10)) scale = spec["scale"]
-    else say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 10.`, "Write f.money({ scale: 2 }).")
+    else {say(
+        `The scale ${quoteValue(spec["scale"])} is not a whole number from 0 to 10.`,
+        "Write f.money({ scale: 2 })."
+      )}
   }
   return { bits, max, precision, scale }
 }
@@ -138,11 +141,11 @@ const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
   const type = spec["type"]
   if (kind === "range") {
     if (isRangeElement(type)) return type
-    say(`There are no ranges of ${shown(type)}.`, didYouMean(type, rangeElements))
+    say(`There are no ranges of ${quoteValue(type)}.`, didYouMean(type, rangeElements))
   } else if (kind === "native") {
     if (!isIdentifier(type)) {
       say(
-        `native(${shown(type)}) is not a type's name.`,
+        `native(${quoteValue(type)}) is not a type's name.`,
         "Write the type's name in PostgreSQL, such as f.native(\"point\")."
       )
     } else {
@@ -161,18 +164,19 @@ const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
 const enumValues = (values: unknown, say: Say): readonly string[] => {
   const fix = "Write the allowed values: f.enum([\"draft\", \"paid\"])."
   if (!Array.isArray(values)) {
-    say(`The values of the enum are ${shown(values)}, not a list.`, fix)
+    say(`The values of the enum are ${quoteValue(values)}, not a list.`, fix)
     return []
   }
   if (values.length === 0) say("The enum has no values.", fix)
-  const kept: string[] = []
+  const texts: string[] = []
   for (const value of values) {
     if (typeof value !== "string" || value === "" || value.includes("\0") || !value.isWellFormed()) {
-      say(`The enum value ${shown(value)} is not a text of at least one character.`, fix)
-    } else if (kept.includes(value)) say(`The enum has the value ${shown(value)} twice.`, "Remove one of the two.")
-    else kept.push(value)
+      say(`The enum value ${quoteValue(value)} is not a text of at least one character.`, fix)
+    } else if (texts.includes(value)) {
+      say(`The enum has the value ${quoteValue(value)} twice.`, "Remove one of the two.")
+    } else texts.push(value)
   }
-  return kept
+  return texts
 }
 
 /** Kinds whose values are too long, too few or not exact enough to name a record. */
@@ -226,7 +230,7 @@ const configOf = (spec: Bag, kind: FieldSpec["kind"], say: Say): string => {
   if (kind !== "searchVector") return "simple"
   if (typeof config === "string" && /^[a-z_][a-z0-9_]{0,62}$/.test(config)) return config
   say(
-    `The config ${shown(config)} is no name of a configuration of text search.`,
+    `The config ${quoteValue(config)} is no name of a configuration of text search.`,
     "Write the name that to_tsvector has, such as f.searchVector({ config: \"english\" })."
   )
   return "simple"
@@ -305,7 +309,7 @@ const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey
 const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (!isBag(raw) || raw["_tag"] !== "Field" || !isBag(raw["spec"])) {
     say(
-      `The declaration is ${shown(raw)}, not a field.`,
+      `The declaration is ${quoteValue(raw)}, not a field.`,
       typeof raw === "function"
         ? "Call the kind: f.text(), not f.text."
         : raw === null
@@ -317,7 +321,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   const spec = raw["spec"]
   const kind = spec["kind"]
   if (!isKind(kind)) {
-    say(`There is no kind of field ${shown(kind)}.`, didYouMean(kind, kinds))
+    say(`There is no kind of field ${quoteValue(kind)}.`, didYouMean(kind, kinds))
     return blankField
   }
   const flag = (name: string): boolean => spec[name] === true
@@ -327,7 +331,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     if (typeof spec["target"] === "string") target = spec["target"]
     else {
       say(
-        `The relation points at ${shown(spec["target"])}.`,
+        `The relation points at ${quoteValue(spec["target"])}.`,
         "Give the resource's name, such as relation(\"customers\"); between files that import each other only the name works."
       )
     }
@@ -336,7 +340,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     const name = spec[modifier]
     if (name === null || name === false || name === undefined) return null
     if (kind !== "relation") say(`${modifier}() is for relations, not for ${kind}.`, `Remove ${modifier}().`)
-    else if (!isName(name)) say(`${modifier}(${shown(name)}) is not a name.`, nameRule)
+    else if (!isName(name)) say(`${modifier}(${quoteValue(name)}) is not a name.`, nameRule)
     else if (objectName(name) !== null) {
       say(`${modifier}("${name}") cannot be used: ${objectName(name)}.`, "Choose another name.")
     } else return name
@@ -356,7 +360,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
   const ordered = spec["ordered"] === "type" ? "type" : flag("ordered")
   if ((spec["ordered"] ?? false) !== ordered) {
-    say(`ordered(${shown(spec["ordered"])}) is no order.`, "Write ordered() or ordered(\"type\").")
+    say(`ordered(${quoteValue(spec["ordered"])}) is no order.`, "Write ordered() or ordered(\"type\").")
   }
   if (ordered !== false && kind !== "enum") say(`ordered() is for enums, not for ${kind}.`, "Remove ordered().")
 
@@ -368,7 +372,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 
   let alias: string | null = null
   if (spec["alias"] !== null) {
-    if (!isName(spec["alias"])) say(`alias(${shown(spec["alias"])}) is not a name.`, nameRule)
+    if (!isName(spec["alias"])) say(`alias(${quoteValue(spec["alias"])}) is not a name.`, nameRule)
     else if (takenBy(spec["alias"]) !== null) {
       say(`The alias "${spec["alias"]}" cannot be used: ${takenBy(spec["alias"])}.`, "Choose another alias.")
     } else {
@@ -385,7 +389,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (spec["column"] !== null) {
     if (isIdentifier(spec["column"])) column = spec["column"]
     else {
-      say(`column(${shown(spec["column"])}) is not a column's name.`, "Write the column's name, at most 63 bytes.")
+      say(`column(${quoteValue(spec["column"])}) is not a column's name.`, "Write the column's name, at most 63 bytes.")
     }
   }
   const given = isBag(spec["default"]) && "value" in spec["default"] ? spec["default"] : null
@@ -404,14 +408,17 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (multiline !== null && kind !== "text") {
     say(`multiline() is for texts, not for ${kind}.`, "Remove multiline().")
   } else if (multiline === null && spec["multiline"] != null) {
-    say(`multiline(${shown(spec["multiline"])}) is neither true nor false.`, "Write multiline() or multiline(false).")
+    say(
+      `multiline(${quoteValue(spec["multiline"])}) is neither true nor false.`,
+      "Write multiline() or multiline(false)."
+    )
   }
   const prose = (modifier: "label" | "help", most: number): string | null => {
     const text = spec[modifier]
     if (text === null || text === undefined) return null
     if (isProse(text, most)) return text
     say(
-      `${modifier}(${shown(text)}) is not a text of 1 to ${most} characters.`,
+      `${modifier}(${quoteValue(text)}) is not a text of 1 to ${most} characters.`,
       `Write a text, or remove ${modifier}().`
     )
     return null
@@ -509,7 +516,7 @@ const readField = (resource: string, name: string, raw: unknown, report: Report)
       `Choose another name; column("${name}") keeps the column.`
     )
   } else if (!isName(name)) {
-    say(`${shown(name)} is not a field name.`, `${nameRule} The column keeps its name with column("…").`)
+    say(`${quoteValue(name)} is not a field name.`, `${nameRule} The column keeps its name with column("…").`)
   }
   const spec = readSpec(raw, say)
   return { name, spec, broken }
@@ -519,7 +526,7 @@ const readField = (resource: string, name: string, raw: unknown, report: Report)
 export const readFields = (resource: string, raw: unknown, report: Report): ReadonlyMap<string, DraftField> => {
   const fields = new Map<string, DraftField>()
   if (!isBag(raw)) {
-    report(resource, null, `The fields are ${shown(raw)}, not an object.`, "Write fields: { id: f.integer(), … }.")
+    report(resource, null, `The fields are ${quoteValue(raw)}, not an object.`, "Write fields: { id: f.integer(), … }.")
     return fields
   }
   if (Object.keys(raw).length === 0) {
@@ -571,7 +578,7 @@ export type DraftColumn =
   | { readonly of: "field"; readonly field: DraftField }
   | { readonly of: "column"; readonly name: string; readonly spec: FieldSpec }
 
-/** What the columns of the service may be, and what a bare column name stands for. */
+/** Checks the columns of the service (tenant, owner, version and so on), and gives the field of a bare column name. */
 const roles = {
   tenant: { usual: "text", kinds: ["text", "uuid", "integer"], words: "a text, uuid or integer" },
   softDelete: { usual: "timestamp", kinds: ["timestamp"], words: "an optional timestamp" },
@@ -601,7 +608,7 @@ export const readColumn = (
       report(
         resource,
         null,
-        `${role} is ${shown(raw)}, which is not a column's name.`,
+        `${role} is ${quoteValue(raw)}, which is not a column's name.`,
         "Write the column's name, at most 63 bytes."
       )
       return null
@@ -649,7 +656,7 @@ export const readColumn = (
   report(
     resource,
     null,
-    `${role} is ${shown(raw)}, not the name of a field or column.`,
+    `${role} is ${quoteValue(raw)}, not the name of a field or column.`,
     `Write ${role}: "…" with the name of a field or column.`
   )
   return null

@@ -6,7 +6,7 @@
 import { type Bag, isBag, isFunction, isTextList } from "../bag.ts"
 import type { FileSpec } from "../declare/file.ts"
 import { filesEnvironment } from "../declare/file.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import { lifetimeFix, readLinkLifetime } from "../file/link.ts"
 import { defaultProvider, providerVariable, readProvider, readProviderAddress } from "../file/provider.ts"
 import type { Provider } from "../file/provider.ts"
@@ -52,7 +52,7 @@ const readAccept = (raw: unknown, say: Say): readonly string[] | null => {
   if (raw === undefined) return null
   const fix = "Write accept([\"image/*\", \"application/pdf\"]); */* takes every type."
   if (!isTextList(raw) || raw.length === 0) {
-    say(`accept(${shown(raw)}) is no list of types.`, fix)
+    say(`accept(${quoteValue(raw)}) is no list of types.`, fix)
     return null
   }
   return raw.flatMap((text) => {
@@ -62,7 +62,7 @@ const readAccept = (raw: unknown, say: Say): readonly string[] | null => {
     if (type !== null && isKnownType(type)) return [type]
     const named = typeOfExtension(pattern.replace(/^\.|^.*\//, ""))
     say(
-      `accept() names ${shown(text)}, which no file ever has for a type.`,
+      `accept() names ${quoteValue(text)}, which no file ever has for a type.`,
       named === "application/octet-stream" ? fix : `Did you mean "${named}"?`
     )
     return []
@@ -71,7 +71,7 @@ const readAccept = (raw: unknown, say: Say): readonly string[] | null => {
 
 const readCopy = (raw: unknown, path: string, say: Say): Omit<Variant, "name"> | null => {
   if (!isBag(raw)) {
-    say(`${path} is ${shown(raw)}.`, "Write { width: 400, height: 400 }.")
+    say(`${path} is ${quoteValue(raw)}.`, "Write { width: 400, height: 400 }.")
     return null
   }
   refuseUnknownKeys(raw, ["width", "height", "fit", "format", "quality"], path, say)
@@ -79,25 +79,25 @@ const readCopy = (raw: unknown, path: string, say: Say): Omit<Variant, "name"> |
     const value = raw[name]
     if (value === undefined) return null
     if (isCount(value, 1, 16_384)) return value
-    say(`${path}.${name} is ${shown(value)}.`, "Write a whole number of pixels from 1 to 16384.")
+    say(`${path}.${name} is ${quoteValue(value)}.`, "Write a whole number of pixels from 1 to 16384.")
     return null
   }
   const { fit = "inside", format = "webp", quality = null } = raw
   const [width, height] = [side("width"), side("height")]
-  if (fit !== "inside" && fit !== "cover") say(`${path}.fit is ${shown(fit)}.`, "Write \"inside\" or \"cover\".")
+  if (fit !== "inside" && fit !== "cover") say(`${path}.fit is ${quoteValue(fit)}.`, "Write \"inside\" or \"cover\".")
   if (fit === "cover" && (width === null || height === null)) {
     say(`${path} covers a box of which one side is not given.`, "Give width and height, or write fit: \"inside\".")
   }
-  const known = imageFormats.find((each) => each === format)
-  if (known === undefined) say(`${path}.format is ${shown(format)}.`, didYouMean(format, imageFormats))
+  const imageFormat = imageFormats.find((each) => each === format)
+  if (imageFormat === undefined) say(`${path}.format is ${quoteValue(format)}.`, didYouMean(format, imageFormats))
   if (quality !== null && !isCount(quality, 1, 100)) {
-    say(`${path}.quality is ${shown(quality)}.`, "Write a whole number from 1 to 100.")
+    say(`${path}.quality is ${quoteValue(quality)}.`, "Write a whole number from 1 to 100.")
   }
   return {
     width,
     height,
     fit: fit === "cover" ? "cover" : "inside",
-    format: known ?? "webp",
+    format: imageFormat ?? "webp",
     quality: isCount(quality, 1, 100) ? quality : null
   }
 }
@@ -105,12 +105,15 @@ const readCopy = (raw: unknown, path: string, say: Say): Omit<Variant, "name"> |
 const readVariants = (raw: unknown, say: Say): readonly Variant[] => {
   if (raw === undefined) return []
   if (!isBag(raw)) {
-    say(`variants(${shown(raw)}) has no variants.`, "Write variants({ card: { width: 400, height: 300 } }).")
+    say(`variants(${quoteValue(raw)}) has no variants.`, "Write variants({ card: { width: 400, height: 300 } }).")
     return []
   }
   return Object.keys(raw).flatMap((name) => {
     if (!isName(name) || name.length > 40) {
-      say(`${shown(name)} is not a variant's name.`, "Use lower-case letters, digits and _, at most 40 characters.")
+      say(
+        `${quoteValue(name)} is not a variant's name.`,
+        "Use lower-case letters, digits and _, at most 40 characters."
+      )
       return []
     }
     const copy = readCopy(raw[name], `variants.${name}`, say)
@@ -125,7 +128,7 @@ const readProcessor = (raw: unknown, name: string, say: Say): Processor | null =
   const given = isBag(raw) && raw["_tag"] === "Processor" ? raw["processor"] : null
   if (!isBag(given)) {
     say(
-      `derive.${name} is ${shown(raw)}, not a processor.`,
+      `derive.${name} is ${quoteValue(raw)}, not a processor.`,
       "Write imageSize(\"width\"), aspectRatio(), fileSize(), fileType() or processor({ run })."
     )
     return null
@@ -133,7 +136,7 @@ const readProcessor = (raw: unknown, name: string, say: Say): Processor | null =
   const { of } = given
   if (of === "ratio") {
     if (isCount(given["decimals"], 0, 20)) return { of, decimals: given["decimals"] }
-    say(`derive.${name} has ${shown(given["decimals"])} places.`, "Write aspectRatio({ decimals: 4 }).")
+    say(`derive.${name} has ${quoteValue(given["decimals"])} places.`, "Write aspectRatio({ decimals: 4 }).")
     return null
   }
   if (of === "custom") {
@@ -176,7 +179,7 @@ const readDerive = (
   const processors = new Map<string, Processor>()
   if (raw === undefined) return processors
   if (!isBag(raw)) {
-    say(`derive(${shown(raw)}) names no fields.`, "Write derive({ width: imageSize(\"width\") }).")
+    say(`derive(${quoteValue(raw)}) names no fields.`, "Write derive({ width: imageSize(\"width\") }).")
     return processors
   }
   for (const name of Object.keys(raw)) {
@@ -261,18 +264,18 @@ export const compileFileField = (
   )
   const maxSize = raw.maxSize === undefined ? defaultMaxSize : readBytes(raw.maxSize)
   if (maxSize === null || maxSize === 0) {
-    say(`maxSize(${shown(raw.maxSize)}) is no size.`, "Write bytes, or a text such as maxSize(\"10 MB\").")
+    say(`maxSize(${quoteValue(raw.maxSize)}) is no size.`, "Write bytes, or a text such as maxSize(\"10 MB\").")
   }
   const { storage } = raw
   if (storage !== undefined && (typeof storage !== "string" || !isProviderName(storage))) {
-    say(`storage(${shown(storage)}) is not a provider's name.`, "Use lower-case letters, digits, - and _.")
+    say(`storage(${quoteValue(storage)}) is not a provider's name.`, "Use lower-case letters, digits, - and _.")
   }
   if (storage !== undefined && raw.public === true) {
     say("The field is public() and has a storage().", "Keep one: public() is the provider named \"public\".")
   }
   const linkLifetime = raw.linkLifetime === undefined ? null : readLinkLifetime(raw.linkLifetime)
   if (raw.linkLifetime !== undefined && linkLifetime === null) {
-    say(`linkLifetime(${shown(raw.linkLifetime)}) is no lifetime of links.`, lifetimeFix)
+    say(`linkLifetime(${quoteValue(raw.linkLifetime)}) is no lifetime of links.`, lifetimeFix)
   }
   if (raw.linkLifetime !== undefined && raw.public === true) {
     say("The field is public() and has a linkLifetime().", "Keep one: links of public files have no end.")
@@ -337,12 +340,12 @@ const readHosts = (raw: unknown, say: Say): readonly string[] => {
   if (raw === undefined) return []
   const fix = "Write host names in lower case, without scheme, port and path: [\"images.example.com\"]."
   if (!isTextList(raw)) {
-    say(`files.trustedHosts is ${shown(raw)}.`, fix)
+    say(`files.trustedHosts is ${quoteValue(raw)}.`, fix)
     return []
   }
   return raw.filter((host) => {
     if (isHost(host)) return true
-    say(`files.trustedHosts has ${shown(host)}.`, fix)
+    say(`files.trustedHosts has ${quoteValue(host)}.`, fix)
     return false
   })
 }
@@ -354,13 +357,16 @@ export const dataFolder = "data"
 export const compileFiles = (raw: unknown, models: Models, report: Report): FilesConfig => {
   const say: Say = (message, fix) => report(null, null, message, fix)
   const files: Bag = isBag(raw) ? raw : {}
-  if (raw !== undefined && !isBag(raw)) say(`files is ${shown(raw)}.`, "Write files: { providers: { … } }.")
+  if (raw !== undefined && !isBag(raw)) say(`files is ${quoteValue(raw)}.`, "Write files: { providers: { … } }.")
   refuseUnknownKeys(files, ["providers", "retention", "secret", "trustedHosts", "imageProcessor"], "files", say)
   const { [filesEnvironment]: environment }: { readonly [filesEnvironment]?: unknown } = files
   const variables: Bag = isBag(environment) ? environment : {}
   const declared: Bag = isBag(files["providers"]) ? files["providers"] : {}
   if (files["providers"] !== undefined && !isBag(files["providers"])) {
-    say(`files.providers is ${shown(files["providers"])}.`, "Write providers: { archive: localFiles({ dir: \"…\" }) }.")
+    say(
+      `files.providers is ${quoteValue(files["providers"])}.`,
+      "Write providers: { archive: localFiles({ dir: \"…\" }) }."
+    )
   }
 
   const named = new Map<string, { readonly resource: string; readonly field: string }>()
@@ -373,7 +379,9 @@ export const compileFiles = (raw: unknown, models: Models, report: Report): File
   const seen = new Map<string, string>()
   for (const name of new Set([...Object.keys(declared), ...named.keys()])) {
     if (!isProviderName(name)) {
-      if (name in declared) say(`${shown(name)} is not a provider's name.`, "Use lower-case letters, digits, - and _.")
+      if (name in declared) {
+        say(`${quoteValue(name)} is not a provider's name.`, "Use lower-case letters, digits, - and _.")
+      }
       continue
     }
     const variable = providerVariable(name)
@@ -422,7 +430,7 @@ export const compileFiles = (raw: unknown, models: Models, report: Report): File
     !(isBag(processor) && processor["_tag"] === "ImageProcessor" && isFunction(processor["render"]))
   ) {
     say(
-      `files.imageProcessor is ${shown(processor)}.`,
+      `files.imageProcessor is ${quoteValue(processor)}.`,
       "Write imageProcessor: sharpImages(), from \"resource-admin/images\"."
     )
   }
@@ -440,16 +448,16 @@ export const compileFiles = (raw: unknown, models: Models, report: Report): File
     }
   }
   const { retention, secret } = files
-  const kept = retention === undefined ? null : readDuration(retention)
-  if (retention !== undefined && kept === null) {
-    say(`files.retention is ${shown(retention)}.`, "Write a duration such as \"1d\", \"12 hours\" or \"0\".")
+  const duration = retention === undefined ? null : readDuration(retention)
+  if (retention !== undefined && duration === null) {
+    say(`files.retention is ${quoteValue(retention)}.`, "Write a duration such as \"1d\", \"12 hours\" or \"0\".")
   }
   if (secret !== undefined && (typeof secret !== "string" || secret.length < 32)) {
     say("files.secret is shorter than 32 characters.", "Use 32 random bytes in base64: openssl rand -base64 32.")
   }
   return {
     providers,
-    retention: kept,
+    retention: duration,
     secret: typeof secret === "string" ? secret : null,
     trustedHosts: readHosts(files["trustedHosts"], say),
     imageProcessor: processor,

@@ -6,7 +6,7 @@
 import type { Access } from "../access/access.ts"
 import { type Bag, isBag, isList } from "../bag.ts"
 import type { Report } from "../declare/refusal.ts"
-import { didYouMean, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue } from "../declare/refusal.ts"
 import { defaultDifficulty } from "../form/form.ts"
 import type { Form, Forms, FormSettings } from "../form/form.ts"
 import type { Field, Model } from "../model/model.ts"
@@ -111,29 +111,31 @@ const checkAccess = (
 const readForm = (raw: Bag, view: View, path: string, forms: Forms, scope: FormScope): Form | null => {
   const model = scope.models.get(view.resource)!
   const { embed, fields: names, name, perMinute, thanks, title } = raw
-  const place = typeof name === "string" ? `form ${shown(name)}` : `view "${view.name}": ${path}`
+  const place = typeof name === "string" ? `form ${quoteValue(name)}` : `view "${view.name}": ${path}`
   const say = (message: string, fix: string, field: string | null = null): void =>
     scope.report(model.name, field, `${place}: ${message}`, fix)
   refuseUnknownKeys(raw, ["name", "fields", "thanks", "title", "perMinute", "embed"], "", say)
   if (typeof name !== "string" || !formName.test(name)) {
     say(
-      `name is ${shown(name)}.`,
+      `name is ${quoteValue(name)}.`,
       "Use lower-case letters, digits, - and _, at most 63 characters: it is a part of the page's address."
     )
   } else if (forms.has(name)) say("Two forms have this name.", "Rename one of them: both would have the same address.")
-  if (!isText(thanks, 2_000)) say(`thanks is ${shown(thanks)}.`, "Write what is shown after the form was sent.")
-  if (title !== undefined && !isText(title, 200)) say(`title is ${shown(title)}.`, "Give it a text that people read.")
+  if (!isText(thanks, 2_000)) say(`thanks is ${quoteValue(thanks)}.`, "Write what is shown after the form was sent.")
+  if (title !== undefined && !isText(title, 200)) {
+    say(`title is ${quoteValue(title)}.`, "Give it a text that people read.")
+  }
   if (perMinute !== undefined && !isCount(perMinute, 1, 1_000)) {
-    say(`perMinute is ${shown(perMinute)}.`, "Write a whole number from 1 to 1000.")
+    say(`perMinute is ${quoteValue(perMinute)}.`, "Write a whole number from 1 to 1000.")
   }
   if (embed !== undefined && !(Array.isArray(embed) && embed.every(isOrigin))) {
     say(
-      `embed is ${shown(embed)}, not a list of origins.`,
+      `embed is ${quoteValue(embed)}, not a list of origins.`,
       "Write scheme, host and port as browsers send them, such as [\"https://www.example.com\"]; there is no wildcard."
     )
   }
   if (!isList(names) || names.length === 0) {
-    say(`fields is ${shown(names)}, not a list of fields.`, "List what a visitor fills in.")
+    say(`fields is ${quoteValue(names)}, not a list of fields.`, "List what a visitor fills in.")
     return null
   }
   const broken = scope.broken(model.name)
@@ -142,7 +144,7 @@ const readForm = (raw: Bag, view: View, path: string, forms: Forms, scope: FormS
     const field = typeof each === "string" ? model.byName.get(each) : undefined
     if (field === undefined) {
       say(
-        `fields names ${shown(each)}, which is not a field.`,
+        `fields names ${quoteValue(each)}, which is not a field.`,
         didYouMean(typeof each === "string" ? each : "", model.byName.keys()),
         typeof each === "string" ? each : null
       )
@@ -190,12 +192,12 @@ export const compileForms = (drafts: readonly FormDraft[], scope: FormScope): Fo
         "Write forms: [{ name: \"contact\", fields: [\"name\", \"message\"], thanks: \"Thank you.\" }]."
       )
     if (!Array.isArray(raw)) {
-      say(`forms is ${shown(raw)}, not a list.`)
+      say(`forms is ${quoteValue(raw)}, not a list.`)
       continue
     }
     for (const [index, each] of raw.entries()) {
       const path = `forms[${index}]`
-      if (!isBag(each)) say(`${path} is ${shown(each)}, not a form.`)
+      if (!isBag(each)) say(`${path} is ${quoteValue(each)}, not a form.`)
       else {
         const form = readForm(each, view, path, forms, scope)
         if (form !== null) forms.set(form.name, form)
@@ -216,16 +218,19 @@ export const readFormSettings = (raw: unknown, tenant: unknown, say: Say): FormS
   }
   if (raw === undefined) return usual
   if (!isBag(raw)) {
-    say(`forms is ${shown(raw)}, not an object.`, "Write forms: { difficulty: 21 }.")
+    say(`forms is ${quoteValue(raw)}, not an object.`, "Write forms: { difficulty: 21 }.")
     return usual
   }
   refuseUnknownKeys(raw, ["difficulty", "tenant"], "forms", say)
   const { difficulty, tenant: own } = raw
   if (difficulty !== undefined && !isCount(difficulty, 1, 30)) {
-    say(`forms.difficulty is ${shown(difficulty)}.`, "Write a whole number from 1 to 30; each bit doubles the work.")
+    say(
+      `forms.difficulty is ${quoteValue(difficulty)}.`,
+      "Write a whole number from 1 to 30; each bit doubles the work."
+    )
   }
   if (own !== undefined && !isTenant(own)) {
-    say(`forms.tenant is ${shown(own)}.`, "Write the tenant that submissions belong to: a text or a whole number.")
+    say(`forms.tenant is ${quoteValue(own)}.`, "Write the tenant that submissions belong to: a text or a whole number.")
   }
   return {
     difficulty: isCount(difficulty, 1, 30) ? difficulty : usual.difficulty,

@@ -15,19 +15,19 @@ type Parameter = FunctionFacts["parameters"][number]
 type DeclarationOf = (column: ColumnFacts) => string | null
 
 /** The name with which PostgreSQL finds one of several functions. */
-const signed = (found: FunctionFacts): string =>
-  `${quotedName(found.schema)}.${quotedName(found.name)}(${found.signature})`
+const signed = (facts: FunctionFacts): string =>
+  `${quotedName(facts.schema)}.${quotedName(facts.name)}(${facts.signature})`
 
 /** Whether a call with these arguments, by name, is a call of this function. */
-const takes = (found: FunctionFacts, args: readonly Argument[]): boolean =>
-  args.every(({ field }) => found.parameters.some(({ name }) => name === field.column)) &&
-  found.parameters.every(({ name, optional }) => optional || args.some(({ field }) => field.column === name))
+const takes = (facts: FunctionFacts, args: readonly Argument[]): boolean =>
+  args.every(({ field }) => facts.parameters.some(({ name }) => name === field.column)) &&
+  facts.parameters.every(({ name, optional }) => optional || args.some(({ field }) => field.column === name))
 
 /** The function of a resource among those of its name; null: none, or several. */
-export const functionOf = (model: Model, found: readonly FunctionFacts[]): FunctionFacts | null => {
-  const [only, ...more] = found
+export const functionOf = (model: Model, overloads: readonly FunctionFacts[]): FunctionFacts | null => {
+  const [only, ...more] = overloads
   if (only !== undefined && more.length === 0) return only
-  const taking = found.filter((each) => takes(each, model.function?.arguments ?? []))
+  const taking = overloads.filter((each) => takes(each, model.function?.arguments ?? []))
   return taking.length === 1 ? taking[0]! : null
 }
 
@@ -92,23 +92,23 @@ const checkArgument = (
 /** What does not fit about the function of a resource itself. */
 export const checkFunction = (
   model: Model,
-  found: readonly FunctionFacts[],
+  overloads: readonly FunctionFacts[],
   declarationOf: DeclarationOf,
   say: Say
 ): void => {
   const args = model.function?.arguments ?? []
   const name = tableName(model)
-  if (found.length === 0) {
+  if (overloads.length === 0) {
     return say(
       `There is no function ${name}, or the database role cannot see it.`,
       `Make it: create function ${name}(…) returns table (…) stable language sql as $$ … $$;`
     )
   }
-  const one = functionOf(model, found)
+  const one = functionOf(model, overloads)
   if (one === null) {
     return say(
-      `There are ${found.length} functions ${name}, and the declared arguments do not say which one is meant.`,
-      `Declare the arguments of one of them: ${found.map(signed).join(", ")}.`
+      `There are ${overloads.length} functions ${name}, and the declared arguments do not say which one is meant.`,
+      `Declare the arguments of one of them: ${overloads.map(signed).join(", ")}.`
     )
   }
   if (one.kind !== "function") say(`${signed(one)} is no function but ${one.kind}.`, "Name a function that gives rows.")

@@ -1,7 +1,7 @@
 /** Compiles `functions` of a configuration: names, who may call, and what they take. A function without a rule is refused, as nobody could say who calls it. */
 
 import { isBag, isFunction, isTextList } from "../bag.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import type { ApiFunction, Functions } from "../function/declaration.ts"
 import { isStandardSchema } from "../value/standard-schema.ts"
 import { isAsync, refuseUnknownKeys, type Say } from "./check.ts"
@@ -17,34 +17,34 @@ const example = "defineFunction({ roles: [\"admin\"], run: (input, context) => â
 const compileFunction = (name: string, raw: unknown, roles: KnownRoles, say: Say): ApiFunction | null => {
   const path = `functions.${name}`
   if (!routeName.test(name)) {
-    say(`${shown(name)} is no name of a function.`, "Use letters, digits, - and _, beginning with a letter.")
+    say(`${quoteValue(name)} is no name of a function.`, "Use letters, digits, - and _, beginning with a letter.")
     return null
   }
   const declaration = isBag(raw) && raw["_tag"] === "Function" ? raw["declaration"] : undefined
   if (!isBag(declaration)) {
-    say(`${path} is ${shown(raw)}, not a function of defineFunction.`, `Write ${name}: ${example}.`)
+    say(`${path} is ${quoteValue(raw)}, not a function of defineFunction.`, `Write ${name}: ${example}.`)
     return null
   }
   refuseUnknownKeys(declaration, ["input", "roles", "run", "description"], path, say)
   const { description, input, roles: who, run } = declaration
   if (input !== undefined && !isStandardSchema(input)) {
     say(
-      `${path}.input is ${shown(input)}, not a Standard Schema.`,
+      `${path}.input is ${quoteValue(input)}, not a Standard Schema.`,
       "Use a schema of Effect, Zod, Valibot or ArkType, or leave it out."
     )
   }
   if (!isFunction<ApiFunction["run"]>(run)) {
-    say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
+    say(`${path}.run is ${quoteValue(run)}, not a function.`, `Write ${name}: ${example}.`)
   }
   if (description !== undefined && typeof description !== "string") {
-    say(`${path}.description is ${shown(description)}, not a text.`, "Write one sentence.")
+    say(`${path}.description is ${quoteValue(description)}, not a text.`, "Write one sentence.")
   }
   if (isTextList(who)) refuseUnknownRoles(who, roles, `${path}.roles`, say)
   else if (isFunction(who) && isAsync(who)) {
     say(`${path}.roles is an async function, which could only deny.`, "Decide from the caller, without waiting.")
   } else if (who !== true && !isFunction(who)) {
     say(
-      `${path}.roles is ${shown(who)}: nothing says who may call it.`,
+      `${path}.roles is ${quoteValue(who)}: nothing says who may call it.`,
       "List roles, or write true for everybody with a credential."
     )
   }
@@ -63,7 +63,7 @@ export const compileFunctions = (raw: unknown, roles: KnownRoles, report: Report
   if (raw === undefined) return functions
   const say: Say = (message, fix) => report(null, null, message, fix)
   if (!isBag(raw)) {
-    say(`functions is ${shown(raw)}, not an object.`, `Write functions: { ship: ${example} }.`)
+    say(`functions is ${quoteValue(raw)}, not an object.`, `Write functions: { ship: ${example} }.`)
     return functions
   }
   for (const [name, each] of Object.entries(raw)) {

@@ -5,7 +5,7 @@
 
 import * as Result from "effect/Result"
 import { type Bag, isBag, isFunction, isList } from "../bag.ts"
-import { type Report, shown } from "../declare/refusal.ts"
+import { quoteValue, type Report } from "../declare/refusal.ts"
 import { toleranceSeconds as usualTolerance } from "../event/signature.ts"
 import type {
   Hook,
@@ -88,7 +88,7 @@ const compileVerifier = (raw: unknown, path: string, say: Say): Verifier | null 
   const { toleranceSeconds = usualTolerance } = options
   if (!isCount(toleranceSeconds, 1, longestTolerance)) {
     say(
-      `${made} has a toleranceSeconds of ${shown(toleranceSeconds)}.`,
+      `${made} has a toleranceSeconds of ${quoteValue(toleranceSeconds)}.`,
       `Write a whole number from 1 to ${longestTolerance}.`
     )
   }
@@ -104,7 +104,7 @@ const compileVerifier = (raw: unknown, path: string, say: Say): Verifier | null 
 const compileHook = (name: string, raw: unknown, say: Say): Hook | null => {
   const path = `hooks.${name}`
   if (!routeName.test(name)) {
-    say(`${shown(name)} is no name of a hook.`, "Use letters, digits, - and _, beginning with a letter.")
+    say(`${quoteValue(name)} is no name of a hook.`, "Use letters, digits, - and _, beginning with a letter.")
     return null
   }
   const declaration = isBag(raw) && raw["_tag"] === "Hook" ? raw["declaration"] : undefined
@@ -117,11 +117,13 @@ const compileHook = (name: string, raw: unknown, say: Say): Hook | null => {
   const verifier = compileVerifier(verify, `${path}.verify`, say)
   if (input !== undefined && !isStandardSchema(input)) {
     say(
-      `${path}.input is ${shown(input)}, not a Standard Schema.`,
+      `${path}.input is ${quoteValue(input)}, not a Standard Schema.`,
       "Use a schema of Effect, Zod, Valibot or ArkType, or leave it out."
     )
   }
-  if (!isFunction<HookWork>(run)) say(`${path}.run is ${shown(run)}, not a function.`, `Write ${name}: ${example}.`)
+  if (!isFunction<HookWork>(run)) {
+    say(`${path}.run is ${quoteValue(run)}, not a function.`, `Write ${name}: ${example}.`)
+  }
   if (description !== undefined && !isProse(description, 1_000)) {
     say(`${path}.description is not a text of at most 1,000 characters.`, "Write one sentence.")
   }

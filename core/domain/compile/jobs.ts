@@ -2,7 +2,7 @@
 
 import * as Result from "effect/Result"
 import { type Bag, isBag, isFunction } from "../bag.ts"
-import { type Report, shown } from "../declare/refusal.ts"
+import { quoteValue, type Report } from "../declare/refusal.ts"
 import { hookPrefix, jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
 import { longestPer, mostOfRate, type Rate, shortestPer, usualBurst } from "../job/rate.ts"
 import { isTimeZone, readSchedule, type Schedule } from "../job/schedule.ts"
@@ -66,10 +66,10 @@ const longestDelay = 30 * 86_400_000
 
 const duration = (raw: unknown, name: string, least: number, most: number, usual: number, say: Say): number => {
   if (raw === undefined) return usual
-  const found = durationMs(raw)
-  if (found !== null && found >= least && found <= most) return found
+  const ms = durationMs(raw)
+  if (ms !== null && ms >= least && ms <= most) return ms
   say(
-    `${name} is ${shown(raw)}.`,
+    `${name} is ${quoteValue(raw)}.`,
     "Write milliseconds, or text such as \"30 seconds\", \"5 minutes\" or \"2 hours\"; "
       + `from ${least} ms to ${most / 86_400_000} days.`
   )
@@ -85,7 +85,7 @@ const count = <Usual extends number | null>(
 ): number | Usual => {
   if (raw === undefined) return usual
   if (isCount(raw, 1, most)) return raw
-  say(`${name} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
+  say(`${name} is ${quoteValue(raw)}.`, `Write a whole number from 1 to ${most}.`)
   return usual
 }
 
@@ -94,14 +94,14 @@ const rateOptions = ["jobs", "per", "burst"] as const
 const readRate = (raw: unknown, say: Say): Rate | null => {
   if (raw === undefined) return null
   if (!isBag(raw)) {
-    say(`rate is ${shown(raw)}.`, "Write rate: { jobs: 100, per: \"1 minute\" }.")
+    say(`rate is ${quoteValue(raw)}.`, "Write rate: { jobs: 100, per: \"1 minute\" }.")
     return null
   }
   refuseUnknownKeys(raw, rateOptions, "rate.", say)
   const jobs = count(raw["jobs"] ?? null, "rate.jobs", mostOfRate, 1, say)
   const perMs = durationMs(raw["per"])
   if (perMs === null || perMs < shortestPer || perMs > longestPer) {
-    say(`rate.per is ${shown(raw["per"])}.`, "Write a time from 1 second to 30 days, such as \"1 minute\".")
+    say(`rate.per is ${quoteValue(raw["per"])}.`, "Write a time from 1 second to 30 days, such as \"1 minute\".")
     return null
   }
   return { jobs, perMs, burst: count(raw["burst"], "rate.burst", jobs, usualBurst({ jobs, perMs }), say) }
@@ -131,7 +131,7 @@ const readRecurring = (
     return null
   }
   if (timezone !== undefined && (typeof timezone !== "string" || !isTimeZone(timezone))) {
-    say(`timezone is ${shown(timezone)}, which is no time zone.`, "Write an IANA name such as \"Europe/Berlin\".")
+    say(`timezone is ${quoteValue(timezone)}, which is no time zone.`, "Write an IANA name such as \"Europe/Berlin\".")
     return null
   }
   const read = typeof schedule === "string"
@@ -139,13 +139,13 @@ const readRecurring = (
     : Result.fail("it is no text")
   if (Result.isFailure(read)) {
     say(
-      `schedule is ${shown(schedule)}, which is no cron pattern: ${read.failure}.`,
+      `schedule is ${quoteValue(schedule)}, which is no cron pattern: ${read.failure}.`,
       "Write five fields such as \"0 7 * * *\", or six with seconds first."
     )
     return null
   }
   if (read.success.next(new Date(0)) === null) {
-    say(`schedule is ${shown(schedule)}, which never comes.`, "Write a pattern of days that exist.")
+    say(`schedule is ${quoteValue(schedule)}, which never comes.`, "Write a pattern of days that exist.")
   }
   if (ordered === true) say("A job with a schedule cannot be ordered.", "Leave ordered or schedule out.")
   if (payload !== null && !takesNothing(payload)) {
@@ -182,7 +182,7 @@ export const readTries = (
   let retryStepsMs: readonly number[] | null = null
   if (retrySteps !== undefined) {
     if (!Array.isArray(retrySteps) || retrySteps.length === 0 || retrySteps.length > 100) {
-      say(`retrySteps is ${shown(retrySteps)}.`, "Write a list of 1 to 100 waits such as [\"5 s\", \"5 m\"].")
+      say(`retrySteps is ${quoteValue(retrySteps)}.`, "Write a list of 1 to 100 waits such as [\"5 s\", \"5 m\"].")
     } else {
       retryStepsMs = retrySteps.map((step, index) => duration(step, `retrySteps[${index}]`, 0, longestDelay, 0, say))
     }
@@ -202,30 +202,30 @@ export const readTries = (
 const readJob = (raw: unknown, place: string, report: Report): JobModel | null => {
   const declared = isBag(raw) && raw["_tag"] === "Job" && isBag(raw["declaration"]) ? raw["declaration"] : null
   if (declared === null) {
-    report(null, null, `${place} is ${shown(raw)}, not a job.`, "Write jobs: [defineJob({ name, run })].")
+    report(null, null, `${place} is ${quoteValue(raw)}, not a job.`, "Write jobs: [defineJob({ name, run })].")
     return null
   }
   const { name, ordered, payload, run }: Bag = declared
   const say: Say = (message, fix) =>
     report(null, null, `${place}${typeof name === "string" ? ` ("${name}")` : ""}: ${message}`, fix)
   if (typeof name !== "string" || !namePattern.test(name)) {
-    say(`name is ${shown(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
+    say(`name is ${quoteValue(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
     return null
   }
   if (name.startsWith(hookPrefix)) say(`names with ${hookPrefix} are those of hooks.`, "Give it another name.")
   if (isOwnJob(name)) say("its name is that of a job of the service's own.", "Give it another name.")
   refuseUnknownKeys(declared, optionNames, "", say)
   if (!isFunction<JobModel["run"]>(run)) {
-    say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
+    say(`run is ${quoteValue(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
   }
   if (payload !== undefined && !isStandardSchema(payload)) {
     say(
-      `payload is ${shown(payload)}, not a Standard Schema.`,
+      `payload is ${quoteValue(payload)}, not a Standard Schema.`,
       "Give a schema of zod, valibot, arktype, effect or another library that follows it."
     )
   }
   if (ordered !== undefined && typeof ordered !== "boolean") {
-    say(`ordered is ${shown(ordered)}.`, "Write true or false.")
+    say(`ordered is ${quoteValue(ordered)}.`, "Write true or false.")
   }
   const schema = isStandardSchema(payload) ? payload : null
   return {
@@ -244,7 +244,7 @@ export const compileJobs = (raw: unknown, report: Report): ReadonlyMap<string, J
   const jobs = new Map<string, JobModel>()
   if (raw === undefined) return jobs
   if (!Array.isArray(raw)) {
-    report(null, null, `jobs is ${shown(raw)}, not a list.`, "Write jobs: [defineJob({ name, run })].")
+    report(null, null, `jobs is ${quoteValue(raw)}, not a list.`, "Write jobs: [defineJob({ name, run })].")
     return jobs
   }
   for (const [index, each] of raw.entries()) {

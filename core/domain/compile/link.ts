@@ -4,7 +4,7 @@
  */
 
 import { isBag } from "../bag.ts"
-import { didYouMean, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue } from "../declare/refusal.ts"
 import type { Field } from "../model/model.ts"
 import type { ViewAction, ViewLink } from "../model/view.ts"
 import { addressFix, isAddress, isLabel, refuseUnknownKeys, type Say } from "./check.ts"
@@ -21,7 +21,10 @@ const most = 50
 const entries = (raw: unknown, name: string, fix: string, say: Say): ReadonlyArray<readonly [string, unknown]> => {
   if (raw === undefined) return []
   if (Array.isArray(raw) && raw.length <= most) return raw.map((item, index) => [`${name}[${index}]`, item])
-  say(Array.isArray(raw) ? `${name} has ${raw.length} entries, more than ${most}.` : `${name} is ${shown(raw)}.`, fix)
+  say(
+    Array.isArray(raw) ? `${name} has ${raw.length} entries, more than ${most}.` : `${name} is ${quoteValue(raw)}.`,
+    fix
+  )
   return []
 }
 
@@ -39,18 +42,18 @@ const misplaced = (href: string): string | null => {
 export const readLinks = (raw: unknown, { field, say }: Reading): readonly ViewLink[] => {
   const fix = "Write links: [{ label: \"Track\", href: \"https://track.example/{parcel}\" }]."
   return entries(raw, "links", fix, say).flatMap(([path, item]) => {
-    if (!isBag(item)) return say(`${path} is ${shown(item)}.`, fix), []
+    if (!isBag(item)) return say(`${path} is ${quoteValue(item)}.`, fix), []
     refuseUnknownKeys(item, ["label", "href"], path, say)
     const { href, label } = item
-    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    if (!isLabel(label)) say(`${path}.label is ${quoteValue(label)}.`, "Give it a text that people read.")
     if (typeof href !== "string" || !isAddress(href.replace(placeholder, "0"))) {
-      say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
+      say(`${path}.href is ${quoteValue(href)}, which is not an address.`, addressFix)
       return []
     }
     const where = misplaced(href)
     if (where !== null || /[{}]/.test(href.replace(placeholder, ""))) {
       say(
-        `${path}.href is ${shown(href)}, with a brace ${where ?? "that is not closed"}.`,
+        `${path}.href is ${quoteValue(href)}, with a brace ${where ?? "that is not closed"}.`,
         "Write {field} in the path or the query only."
       )
       return []
@@ -68,18 +71,18 @@ export const readActions = (
 ): readonly ViewAction[] => {
   const fix = "Write actions: [{ label: \"Ship\", function: \"ship\", on: \"record\" }]."
   return entries(raw, "actions", fix, say).flatMap(([path, item]) => {
-    if (!isBag(item)) return say(`${path} is ${shown(item)}.`, fix), []
+    if (!isBag(item)) return say(`${path} is ${quoteValue(item)}.`, fix), []
     refuseUnknownKeys(item, ["label", "function", "confirm", "on", "roles"], path, say)
     const { confirm, function: name, label, on } = item
-    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    if (!isLabel(label)) say(`${path}.label is ${quoteValue(label)}.`, "Give it a text that people read.")
     if (confirm !== undefined && !isLabel(confirm)) {
-      say(`${path}.confirm is ${shown(confirm)}.`, "Ask a question, in at most 200 characters.")
+      say(`${path}.confirm is ${quoteValue(confirm)}.`, "Ask a question, in at most 200 characters.")
     }
     if (typeof name !== "string" || !functions.has(name)) {
-      say(`${path}.function is ${shown(name)}, which is not a function.`, didYouMean(name, functions))
+      say(`${path}.function is ${quoteValue(name)}, which is not a function.`, didYouMean(name, functions))
     }
     if (on !== "record" && on !== "selection") {
-      say(`${path}.on is ${shown(on)}.`, "Write \"record\" or \"selection\".")
+      say(`${path}.on is ${quoteValue(on)}.`, "Write \"record\" or \"selection\".")
     }
     return [{
       label: isLabel(label) ? label : "",
@@ -106,12 +109,14 @@ export const readCells = (
 ): { readonly [field: string]: string } => {
   if (raw === undefined) return {}
   if (!isBag(raw)) {
-    say(`${path} is ${shown(raw)}, not an object.`, `Write ${path}: { location: "map" }.`)
+    say(`${path} is ${quoteValue(raw)}, not an object.`, `Write ${path}: { location: "map" }.`)
     return {}
   }
   return Object.fromEntries(
     Object.entries(raw).flatMap(([name, component]) => {
-      if (!isComponent(component)) say(`${path}.${name} is ${shown(component)}, no name of a component.`, componentFix)
+      if (!isComponent(component)) {
+        say(`${path}.${name} is ${quoteValue(component)}, no name of a component.`, componentFix)
+      }
       return field(name, path) !== null && isComponent(component) ? [[name, component] as const] : []
     })
   )

@@ -3,7 +3,7 @@
  */
 
 import { isBag } from "../bag.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import type { MenuItem, Page } from "../model/view.ts"
 import { readBlocks } from "./block.ts"
 import { addressFix, addressName, isAddress, isLabel, refuseUnknownKeys } from "./check.ts"
@@ -27,7 +27,7 @@ const readResource = (raw: unknown, path: string, of: MenuScope): string | null 
   of.report(
     null,
     null,
-    `${path}.resource is ${shown(raw)}, which is not a resource.`,
+    `${path}.resource is ${quoteValue(raw)}, which is not a resource.`,
     didYouMean(raw, of.resources.keys())
   )
   return null
@@ -41,13 +41,13 @@ const eachEntry = (
 ): ReadonlyArray<readonly [string, { readonly [key: string]: unknown }]> => {
   if (raw === undefined) return []
   if (!Array.isArray(raw)) {
-    of.report(null, null, `${name} is ${shown(raw)}, not a list.`, fix)
+    of.report(null, null, `${name} is ${quoteValue(raw)}, not a list.`, fix)
     return []
   }
   return raw.flatMap((item, index) => {
     const path = `${name}[${index}]`
     if (isBag(item)) return [[path, item] as const]
-    of.report(null, null, `${path} is ${shown(item)}, not an object.`, fix)
+    of.report(null, null, `${path} is ${quoteValue(item)}, not an object.`, fix)
     return []
   })
 }
@@ -60,7 +60,10 @@ export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
     refuseUnknownKeys(item, ["name", "label", "href", "blocks", "roles", "resource"], path, say)
     const { name, label, href } = item
     if (typeof name !== "string" || !pageName.test(name)) {
-      say(`${path}.name is ${shown(name)}, which is not a page's name.`, "Use lower-case letters, digits, _ and -.")
+      say(
+        `${path}.name is ${quoteValue(name)}, which is not a page's name.`,
+        "Use lower-case letters, digits, _ and -."
+      )
     } else if (addressName(name) !== null) {
       say(`${path}.name cannot be "${name}": ${addressName(name)}.`, "Rename the page.")
     } else if (of.resources.has(name)) {
@@ -68,9 +71,9 @@ export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
     } else if (pages.some((page) => page.name === name)) {
       say(`Two pages are named "${name}".`, "Rename one of them.")
     }
-    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    if (!isLabel(label)) say(`${path}.label is ${quoteValue(label)}.`, "Give it a text that people read.")
     if (href !== undefined && !isAddress(href)) {
-      say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
+      say(`${path}.href is ${quoteValue(href)}, which is not an address.`, addressFix)
     }
     if (href !== undefined && item["blocks"] !== undefined) {
       say(`${path} has href and blocks.`, "Keep one of them: the admin app draws blocks at the page's own address.")
@@ -94,16 +97,19 @@ export const compileMenu = (raw: unknown, pages: readonly Page[], of: MenuScope)
     const say = (message: string, how: string): void => of.report(null, null, message, how)
     refuseUnknownKeys(item, ["label", "href", "page", "roles", "resource"], path, say)
     const { label, href, page } = item
-    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    if (!isLabel(label)) say(`${path}.label is ${quoteValue(label)}.`, "Give it a text that people read.")
     let target: Page | undefined
     if ((href === undefined) === (page === undefined)) {
       say(`${path} has ${href === undefined ? "neither href nor page" : "href and page"}.`, "Give one of them.")
     } else if (page !== undefined) {
       target = pages.find((each) => each.name === page)
       if (target === undefined) {
-        say(`${path}.page is ${shown(page)}, which is not a page.`, didYouMean(page, pages.map((each) => each.name)))
+        say(
+          `${path}.page is ${quoteValue(page)}, which is not a page.`,
+          didYouMean(page, pages.map((each) => each.name))
+        )
       }
-    } else if (!isAddress(href)) say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
+    } else if (!isAddress(href)) say(`${path}.href is ${quoteValue(href)}, which is not an address.`, addressFix)
     items.push({
       label: isLabel(label) ? label : "",
       href: target?.href ?? (isAddress(href) ? href : ""),

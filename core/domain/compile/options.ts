@@ -5,13 +5,13 @@
 
 import * as Result from "effect/Result"
 import { anonymousRole } from "../access/caller.ts"
+import { readProviders } from "../account/identity-provider.ts"
 import { readAccountMails } from "../account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
-import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag, isFunction, isList, isTextList } from "../bag.ts"
 import { type AuthDeclaration, defaultOptions, type Options } from "../declare/config.ts"
-import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report, shownAddress } from "../declare/refusal.ts"
 import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
 import type { KnownRoles } from "./roles.ts"
 import { readSources } from "./source.ts"
@@ -49,15 +49,15 @@ const optionNames = [
 const count = (raw: unknown, path: string, least: number, most: number, usual: number, say: Say): number => {
   if (raw === undefined) return usual
   if (isCount(raw, least, most)) return raw
-  say(`${path} is ${shown(raw)}.`, `Write a whole number from ${least} to ${most}.`)
+  say(`${path} is ${quoteValue(raw)}.`, `Write a whole number from ${least} to ${most}.`)
   return usual
 }
 
 const choice = <T extends string>(raw: unknown, path: string, all: readonly T[], say: Say): T | null => {
   if (raw === undefined) return null
-  const found = all.find((each) => each === raw)
-  if (found !== undefined) return found
-  say(`${path} is ${shown(raw)}.`, `Write ${all.map((each) => `"${each}"`).join(" or ")}.`)
+  const choice = all.find((each) => each === raw)
+  if (choice !== undefined) return choice
+  say(`${path} is ${quoteValue(raw)}.`, `Write ${all.map((each) => `"${each}"`).join(" or ")}.`)
   return null
 }
 
@@ -65,7 +65,7 @@ const readScanGuard = (raw: unknown, say: Say): Options["scanGuard"] => {
   const usual = defaultOptions.scanGuard
   if (raw === undefined) return usual
   if (!isBag(raw)) {
-    say(`options.scanGuard is ${shown(raw)}.`, "Write scanGuard: { mode: \"reject\", seqScanRows: 10000 }.")
+    say(`options.scanGuard is ${quoteValue(raw)}.`, "Write scanGuard: { mode: \"reject\", seqScanRows: 10000 }.")
     return usual
   }
   refuseUnknownKeys(raw, ["mode", "seqScanRows", "aggregateRows"], "options.scanGuard", say)
@@ -84,7 +84,7 @@ const readRowPermissions = (raw: unknown, of: OptionsScope, say: Say): Options["
   if (raw === undefined || raw === true) return defaultOptions.rowPermissions
   if (raw === false) return null
   if (!isBag(raw) || !isTextList(raw["except"])) {
-    say(`options.rowPermissions is ${shown(raw)}.`, "Write false, or { except: [\"orders\"] }.")
+    say(`options.rowPermissions is ${quoteValue(raw)}.`, "Write false, or { except: [\"orders\"] }.")
     return defaultOptions.rowPermissions
   }
   refuseUnknownKeys(raw, ["except"], "options.rowPermissions", say)
@@ -119,14 +119,14 @@ const readBasePath = (raw: unknown, say: Say): string => {
     const last = raw.slice(raw.lastIndexOf("/") + 1)
     if (besideResources.includes(last)) {
       say(
-        `options.basePath is ${shown(raw)}, and ${raw} is the path of the service's own "${last}".`,
+        `options.basePath is ${quoteValue(raw)}, and ${raw} is the path of the service's own "${last}".`,
         `Let it end in another segment, such as "${raw.slice(0, raw.lastIndexOf("/"))}/v1".`
       )
     }
     return raw
   }
   say(
-    `options.basePath is ${shown(raw)}.`,
+    `options.basePath is ${quoteValue(raw)}.`,
     "Write a path of at least two segments without a slash at its end, such as \"/api/v1\": the system endpoints sit beside its last segment."
   )
   return defaultOptions.basePath
@@ -136,12 +136,12 @@ const readHooks = (raw: unknown, say: Say): Options["writeHooks"] => {
   if (raw === undefined) return []
   const fix = "Write writeHooks: [(change) => …]."
   if (!Array.isArray(raw)) {
-    say(`options.writeHooks is ${shown(raw)}, not a list of functions.`, fix)
+    say(`options.writeHooks is ${quoteValue(raw)}, not a list of functions.`, fix)
     return []
   }
   return raw.flatMap((hook: unknown, index) => {
     if (isFunction<Options["writeHooks"][number]>(hook)) return [hook]
-    say(`options.writeHooks[${index}] is ${shown(hook)}, not a function.`, fix)
+    say(`options.writeHooks[${index}] is ${quoteValue(hook)}, not a function.`, fix)
     return []
   })
 }
@@ -156,7 +156,7 @@ const readCors = (raw: unknown, say: Say): Options["cors"] => {
   const usual = defaultOptions.cors
   if (raw === undefined) return usual
   if (!isBag(raw) || !Array.isArray(raw["origins"])) {
-    say(`options.cors is ${shown(raw)}.`, "Write cors: { origins: [\"https://app.example.com\"] }.")
+    say(`options.cors is ${quoteValue(raw)}.`, "Write cors: { origins: [\"https://app.example.com\"] }.")
     return usual
   }
   refuseUnknownKeys(raw, ["origins", "maxAgeSeconds"], "options.cors", say)
@@ -165,7 +165,7 @@ const readCors = (raw: unknown, say: Say): Options["cors"] => {
     if (isOrigin(origin)) origins.push(origin)
     else {
       say(
-        `options.cors.origins[${index}] is ${shown(origin)}, which is not an origin.`,
+        `options.cors.origins[${index}] is ${quoteValue(origin)}, which is not an origin.`,
         "Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard."
       )
     }
@@ -181,14 +181,17 @@ const readTasks = (raw: unknown, say: Say): Options["tasks"] => {
   if (raw === undefined) return usual
   if (typeof raw === "boolean") return { ...usual, mode: raw ? "on" : "off" }
   if (!isBag(raw)) {
-    say(`options.tasks is ${shown(raw)}.`, "Write true, false, or { ownerRoles: async ({ id, tenant }) => [roles] }.")
+    say(
+      `options.tasks is ${quoteValue(raw)}.`,
+      "Write true, false, or { ownerRoles: async ({ id, tenant }) => [roles] }."
+    )
     return usual
   }
   refuseUnknownKeys(raw, ["ownerRoles", "maxImportBytes"], "options.tasks", say)
   const { ownerRoles = null } = raw
   const readsRoles = isFunction<NonNullable<Options["tasks"]["ownerRoles"]>>(ownerRoles)
   if (ownerRoles !== null && !readsRoles) {
-    say(`options.tasks.ownerRoles is ${shown(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
+    say(`options.tasks.ownerRoles is ${quoteValue(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
   }
   return {
     mode: "on",
@@ -212,13 +215,13 @@ const readAdmin = (raw: unknown, basePath: unknown, say: Say): Options["admin"] 
   if (raw === undefined) return usual
   if (raw === false) return null
   if (!isBag(raw)) {
-    say(`options.admin is ${shown(raw)}.`, "Write admin: { path: \"/admin\" }, or false for none.")
+    say(`options.admin is ${quoteValue(raw)}.`, "Write admin: { path: \"/admin\" }, or false for none.")
     return usual
   }
   refuseUnknownKeys(raw, ["path", "name"], "options.admin", say)
   const { name = null, path = "/" } = raw
   if (name !== null && (typeof name !== "string" || name.trim() === "" || name.length > 100)) {
-    say(`options.admin.name is ${shown(name)}.`, "Write what people call the app, in at most 100 characters.")
+    say(`options.admin.name is ${quoteValue(name)}.`, "Write what people call the app, in at most 100 characters.")
     return usual
   }
   const first = (text: string): string => text.split("/")[1] ?? ""
@@ -227,7 +230,7 @@ const readAdmin = (raw: unknown, basePath: unknown, say: Say): Options["admin"] 
   const fits = path === "/" || (typeof path === "string" && path.length <= 200 && adminPathPattern.test(path))
   if (typeof path !== "string" || !fits || ["-", api, "livez", "readyz"].includes(own)) {
     say(
-      `options.admin.path is ${shown(path)}.`,
+      `options.admin.path is ${quoteValue(path)}.`,
       `Write / or a path such as "/admin", without a slash at its end and not below /${api}, /-, /livez or /readyz.`
     )
     return usual
@@ -252,7 +255,7 @@ const readPlugins = (raw: unknown, say: Say): readonly string[] => {
   if (raw === undefined || raw === false) return []
   const fix = "Write plugins: [\"https://plugins.example.com/map/manifest.json\"], or false."
   if (!isList(raw) || raw.length > 50) {
-    say(`options.plugins is ${shown(raw)}, not a list of at most 50 manifests.`, fix)
+    say(`options.plugins is ${quoteValue(raw)}, not a list of at most 50 manifests.`, fix)
     return []
   }
   const plugins: string[] = []
@@ -269,16 +272,16 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
   const say: Say = (message, fix) => of.report(null, null, message, fix)
   if (raw === undefined) return defaultOptions
   if (!isBag(raw)) {
-    say(`options is ${shown(raw)}, not an object.`, "Write options: { statementTimeoutMs: 15000 }.")
+    say(`options is ${quoteValue(raw)}, not an object.`, "Write options: { statementTimeoutMs: 15000 }.")
     return defaultOptions
   }
   refuseUnknownKeys(raw, optionNames, "options", say)
   const { onUnhandledError, serverTiming, sources } = raw
   if (onUnhandledError !== undefined && typeof onUnhandledError !== "function") {
-    say(`options.onUnhandledError is ${shown(onUnhandledError)}.`, "Write a function: (error, context) => …")
+    say(`options.onUnhandledError is ${quoteValue(onUnhandledError)}.`, "Write a function: (error, context) => …")
   }
   if (serverTiming !== undefined && typeof serverTiming !== "boolean") {
-    say(`options.serverTiming is ${shown(serverTiming)}.`, "Write true or false.")
+    say(`options.serverTiming is ${quoteValue(serverTiming)}.`, "Write true or false.")
   }
   const bytes = (name: "maxBodyBytes" | "maxAnswerBytes" | "maxBatchBytes", least: number, most: number): number =>
     count(raw[name], `options.${name}`, least, most, defaultOptions[name], say)
@@ -345,7 +348,7 @@ const canonical = (url: string): string => new URL(url).href.replace(/\/+$/, "")
 const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => {
   const fix = "Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
   if (!Array.isArray(raw)) {
-    say(`auth.apps is ${shown(raw)}, not a list.`, fix)
+    say(`auth.apps is ${quoteValue(raw)}, not a list.`, fix)
     return
   }
   // Who issues this app's own tokens: the other auth server when keys come from one, else this app itself.
@@ -354,7 +357,7 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
   for (const [index, app] of raw.entries()) {
     const path = `auth.apps[${index}]`
     if (!isBag(app)) {
-      say(`${path} is ${shown(app)}, not an object.`, fix)
+      say(`${path} is ${quoteValue(app)}, not an object.`, fix)
       continue
     }
     refuseUnknownKeys(app, ["issuer", "roles", "tenant", "keys"], path, say)
@@ -372,12 +375,13 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
       }
       hosts.add(host)
     }
-    if (!isBag(app["roles"])) say(`${path}.roles is ${shown(app["roles"])}.`, fix)
+    if (!isBag(app["roles"])) say(`${path}.roles is ${quoteValue(app["roles"])}.`, fix)
     else {
       for (const [role, local] of Object.entries(app["roles"])) {
         const names = typeof local === "string" ? [local] : local
-        if (!isTextList(names)) say(`${path}.roles.${role} is ${shown(local)}.`, "Name a local role, or list some.")
-        else {
+        if (!isTextList(names)) {
+          say(`${path}.roles.${role} is ${quoteValue(local)}.`, "Name a local role, or list some.")
+        } else {
           for (const name of names) {
             if (name === anonymousRole) {
               say(
@@ -397,7 +401,7 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
 
 const refuseTenant = (raw: unknown, path: string, say: Say): void => {
   if (raw === undefined || (typeof raw === "string" && raw !== "") || Number.isSafeInteger(raw)) return
-  say(`${path}.tenant is ${shown(raw)}.`, "Write a text of at least one character or a whole number.")
+  say(`${path}.tenant is ${quoteValue(raw)}.`, "Write a text of at least one character or a whole number.")
 }
 
 /** Checks `auth` as far as it can be without an environment. */
@@ -430,23 +434,26 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
     say("auth.secret is too short.", "Use 32 random bytes in base64, best from the variable AUTH_SECRET.")
   }
   if (roles !== undefined && !isTextList(roles)) {
-    say(`auth.roles is ${shown(roles)}, not a list of roles.`, "Write roles: [\"admin\", \"sales\"].")
+    say(`auth.roles is ${quoteValue(roles)}, not a list of roles.`, "Write roles: [\"admin\", \"sales\"].")
   } else if (roles !== undefined) {
     for (const role of roles) {
-      if (!roleName.test(role)) say(`auth.roles has ${shown(role)}.`, "Use lower-case letters, digits, _ and -.")
+      if (!roleName.test(role)) say(`auth.roles has ${quoteValue(role)}.`, "Use lower-case letters, digits, _ and -.")
     }
   }
   if (defaultRole !== undefined) {
     const choices = new Set(["admin", ...(isTextList(roles) ? roles : ["user"])])
     if (typeof defaultRole !== "string" || !choices.has(defaultRole)) {
-      say(`auth.defaultRole is ${shown(defaultRole)}, which accounts cannot have.`, didYouMean(defaultRole, choices))
+      say(
+        `auth.defaultRole is ${quoteValue(defaultRole)}, which accounts cannot have.`,
+        didYouMean(defaultRole, choices)
+      )
     }
   }
   count(raw["signInPerMinute"], "auth.signInPerMinute", 1, 10_000, 5, say)
   const origins = raw["trustedOrigins"]
   if (origins !== undefined && !isTextList(origins)) {
     say(
-      `auth.trustedOrigins is ${shown(origins)}, not a list of origins.`,
+      `auth.trustedOrigins is ${quoteValue(origins)}, not a list of origins.`,
       "Write trustedOrigins: [\"https://admin.example.com\"]."
     )
   } else {
@@ -460,7 +467,7 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   }
   if (raw["apps"] !== undefined) readApps(raw["apps"], raw, of, say)
   if (raw["twoFactor"] !== undefined && typeof raw["twoFactor"] !== "boolean") {
-    say(`auth.twoFactor is ${shown(raw["twoFactor"])}.`, "Write true or false.")
+    say(`auth.twoFactor is ${quoteValue(raw["twoFactor"])}.`, "Write true or false.")
   }
   const { url } = raw
   const passkeys = readPasskeys(raw["passkeys"], isAddress(url) ? url : null)
@@ -476,7 +483,7 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   }
   const { appName } = raw
   if (appName !== undefined && (typeof appName !== "string" || appName.trim() === "")) {
-    say(`auth.appName is ${shown(appName)}.`, "Write the name that people know, such as \"Shop administration\".")
+    say(`auth.appName is ${quoteValue(appName)}.`, "Write the name that people know, such as \"Shop administration\".")
   }
   // The default role may follow from the declared roles. The auth server checks it once they are known.
   const providers = readProviders(raw["oidc"], typeof defaultRole === "string" ? defaultRole : "user")
@@ -487,8 +494,9 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
     )
   }
   const { cache } = raw
-  if (cache !== undefined && !isBag(cache)) say(`auth.cache is ${shown(cache)}.`, "Write cache: { refreshMs: 600000 }.")
-  else if (cache !== undefined) {
+  if (cache !== undefined && !isBag(cache)) {
+    say(`auth.cache is ${quoteValue(cache)}.`, "Write cache: { refreshMs: 600000 }.")
+  } else if (cache !== undefined) {
     refuseUnknownKeys(cache, ["refreshMs", "minReloadMs"], "auth.cache", say)
     count(cache["refreshMs"], "auth.cache.refreshMs", 1, 86_400_000, 600_000, say)
     count(cache["minReloadMs"], "auth.cache.minReloadMs", 0, 86_400_000, 30_000, say)

@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 import type { CompiledRules, Operation } from "../access/rules.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { type Report, shown } from "../declare/refusal.ts"
+import { quoteValue, type Report } from "../declare/refusal.ts"
 import { isTimeZone, readSchedule } from "../job/schedule.ts"
 import type { Materialized } from "../model/model.ts"
 import { durationMs } from "../value/duration.ts"
@@ -14,7 +14,7 @@ const writes: readonly Operation[] = ["create", "update", "delete"]
 /** Reads `readOnly`. */
 export const readReadOnly = (resource: string, { readOnly }: Bag, report: Report): boolean => {
   if (readOnly !== undefined && typeof readOnly !== "boolean") {
-    report(resource, null, `readOnly is ${shown(readOnly)}, not true or false.`, "Write readOnly: true.")
+    report(resource, null, `readOnly is ${quoteValue(readOnly)}, not true or false.`, "Write readOnly: true.")
   }
   return readOnly === true
 }
@@ -54,7 +54,7 @@ export const readMaterialized = (resource: string, declaration: Bag, report: Rep
     return null
   }
   if (raw !== true && !isBag(raw)) {
-    say(`materialized is ${shown(raw)}.`, "Write materialized: true, or { schedule: \"0 * * * *\" }.")
+    say(`materialized is ${quoteValue(raw)}.`, "Write materialized: true, or { schedule: \"0 * * * *\" }.")
     return null
   }
   if (declaration["from"] !== undefined) {
@@ -68,12 +68,15 @@ export const readMaterialized = (resource: string, declaration: Bag, report: Rep
   if (raw !== true) refuseUnknownKeys(raw, ["schedule", "timezone", "timeout"], "materialized", say)
   const timeoutMs = timeout === undefined ? usualTimeout : durationMs(timeout)
   if (timeoutMs === null || timeoutMs < 1_000 || timeoutMs > longestTimeout) {
-    say(`materialized.timeout is ${shown(timeout)}.`, "Write a time from 1 second to 1 day, such as \"10 minutes\".")
+    say(
+      `materialized.timeout is ${quoteValue(timeout)}.`,
+      "Write a time from 1 second to 1 day, such as \"10 minutes\"."
+    )
   }
   const zone = typeof timezone === "string" && isTimeZone(timezone) ? timezone : null
   if (zone === null) {
     say(
-      `materialized.timezone is ${shown(timezone)}, which is no time zone.`,
+      `materialized.timezone is ${quoteValue(timezone)}, which is no time zone.`,
       "Write an IANA name such as \"Europe/Berlin\"."
     )
   }
@@ -82,7 +85,7 @@ export const readMaterialized = (resource: string, declaration: Bag, report: Rep
     const read = typeof schedule === "string" ? readSchedule(schedule, zone ?? "UTC") : Result.fail("it is no text")
     if (Result.isFailure(read)) {
       say(
-        `materialized.schedule is ${shown(schedule)}, which is no cron pattern: ${read.failure}.`,
+        `materialized.schedule is ${quoteValue(schedule)}, which is no cron pattern: ${read.failure}.`,
         "Write five fields such as \"0 * * * *\", or six with seconds first."
       )
     } else pattern = read.success.pattern

@@ -10,7 +10,7 @@ import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
@@ -56,7 +56,7 @@ export interface Draft {
   readonly softDelete: DraftColumn | null
   readonly version: DraftColumn | null
   /** Further columns that no field shows, for rules to ask. */
-  readonly kept: readonly DraftColumn[]
+  readonly more: readonly DraftColumn[]
 }
 
 /** A model with what only startup needs of it. */
@@ -113,7 +113,7 @@ const readKey = (
       null,
       raw === undefined
         ? "The resource has no primaryKey."
-        : `primaryKey is ${shown(raw)}, not the name of a field or a list of names.`,
+        : `primaryKey is ${quoteValue(raw)}, not the name of a field or a list of names.`,
       "Write primaryKey: \"id\", or a list of field names."
     )
     return []
@@ -149,7 +149,7 @@ export const readResource = (
     report(
       null,
       null,
-      `resources[${index}] is ${shown(raw)}, not a resource.`,
+      `resources[${index}] is ${quoteValue(raw)}, not a resource.`,
       raw === undefined
         ? "Check the name it is imported by; files that import each other may see it too early."
         : "Make it with defineResource(\"orders\", { … })."
@@ -161,7 +161,7 @@ export const readResource = (
     report(
       typeof name === "string" ? name : null,
       null,
-      `resources[${index}] is named ${shown(name)}, which is not a resource name.`,
+      `resources[${index}] is named ${quoteValue(name)}, which is not a resource name.`,
       nameRule
     )
     return null
@@ -185,7 +185,7 @@ export const readResource = (
     report(
       name,
       null,
-      `The declaration is ${shown(declaration)}, not an object.`,
+      `The declaration is ${quoteValue(declaration)}, not an object.`,
       "Write defineResource(\"orders\", { fields: { … }, … })."
     )
     return null
@@ -196,7 +196,7 @@ export const readResource = (
     report(
       name,
       null,
-      `table is ${shown(declaration["table"])}, which is not a table's name.`,
+      `table is ${quoteValue(declaration["table"])}, which is not a table's name.`,
       "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
     )
   }
@@ -211,7 +211,7 @@ export const readResource = (
     report(
       name,
       typeof ownerName === "string" ? ownerName : null,
-      `owner is ${shown(ownerName)}, which is not a declared field.`,
+      `owner is ${quoteValue(ownerName)}, which is not a declared field.`,
       typeof ownerName === "string"
         ? didYouMean(ownerName, fields.keys())
         : "Write owner: \"…\" with the name of a field."
@@ -233,7 +233,7 @@ export const readResource = (
     tenant: column("tenant"),
     softDelete: column("softDelete"),
     version: column("version"),
-    kept: readKept(name, declaration, fields)
+    more: readKept(name, declaration, fields)
   }
 }
 
@@ -243,15 +243,15 @@ export const readResource = (
  */
 const readKept = (
   resource: string,
-  { [keptColumns]: kept }: { readonly [keptColumns]?: unknown },
+  { [keptColumns]: raw }: { readonly [keptColumns]?: unknown },
   fields: ReadonlyMap<string, DraftField>
 ): readonly DraftColumn[] => {
-  if (!isBag(kept)) return []
+  if (!isBag(raw)) return []
   const roles = (["softDelete", "version"] as const).flatMap((role) => {
-    const column = readColumn(resource, role, kept[role], fields, () => {})
+    const column = readColumn(resource, role, raw[role], fields, () => {})
     return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true, stamped: false } }] : []
   })
-  const changed = kept["changed"] as { readonly spec: FieldSpec }
+  const changed = raw["changed"] as { readonly spec: FieldSpec }
   return [...roles, { of: "column", name: changedColumn, spec: changed.spec }]
 }
 
@@ -260,19 +260,19 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
   const shapes = new Map<DraftField, Shape>()
   const unknown: Shape = { kind: "text", max: null }
   const resolve = (draft: Draft, field: DraftField, path: readonly DraftField[]): Shape => {
-    const known = shapes.get(field)
-    if (known !== undefined) return known
+    const earlier = shapes.get(field)
+    if (earlier !== undefined) return earlier
     const { spec } = field
-    const settle = (shape: Shape): Shape => {
+    const remember = (shape: Shape): Shape => {
       shapes.set(field, shape)
       return shape
     }
     const refuse = (message: string | null, fix: string): Shape => {
       field.broken = true
       if (message !== null) report(draft.name, field.name, message, fix)
-      return settle(unknown)
+      return remember(unknown)
     }
-    if (spec.kind !== "relation") return settle(shapeOf(spec.kind, spec))
+    if (spec.kind !== "relation") return remember(shapeOf(spec.kind, spec))
     if (spec.target === null) return refuse(null, "")
     const target = drafts.get(spec.target)
     if (target === undefined) {
@@ -303,7 +303,7 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
     }
     const shape = resolve(target, key, [...path, field])
     if (key.broken) return refuse(null, "")
-    return settle(shape)
+    return remember(shape)
   }
   for (const draft of drafts.values()) {
     for (const field of draft.fields.values()) resolve(draft, field, [])
@@ -457,11 +457,11 @@ const withDefault = (resource: string, field: Field, report: Report): Field => {
     return field
   }
   if (value === null || value === undefined) {
-    return refuse(`The default is ${shown(value)}.`, "Use optional() for fields that may have no value.")
+    return refuse(`The default is ${quoteValue(value)}.`, "Use optional() for fields that may have no value.")
   }
-  if (!isJson(value)) return refuse(`The default ${shown(value)} is not JSON.`)
+  if (!isJson(value)) return refuse(`The default ${quoteValue(value)} is not JSON.`)
   return Result.match(cellFromJson(field, value), {
-    onFailure: ({ message }) => refuse(`The default ${shown(value)} is not a value of the field: ${message}`),
+    onFailure: ({ message }) => refuse(`The default ${quoteValue(value)} is not a value of the field: ${message}`),
     onSuccess: (cell) => ({ ...field, default: { value: wireFromCell(field, cell) } })
   })
 }
@@ -481,7 +481,7 @@ const descriptionOf = ({ declaration, name }: Draft, report: Report): string | n
   report(
     name,
     null,
-    `description is ${shown(description)}, not a text of 1 to ${longestDescription} characters.`,
+    `description is ${quoteValue(description)}, not a text of 1 to ${longestDescription} characters.`,
     "Write what a record of it is."
   )
   return null
@@ -614,7 +614,7 @@ export const buildModel = (
   const tenant = system(draft.tenant)
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
-  for (const column of draft.kept) system(column)
+  for (const column of draft.more) system(column)
   const members = [...draft.fields.values()].flatMap((field) => membersOf(built.get(field)!, field.spec))
     .map((member, i): Field => ({ ...member, index: columns.length + i }))
   const vectors = draft.vectors.map((vector, i) => vectorOf(vector, columns.length + members.length + i))

@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { type Capability, type CompiledRules, type Operation, operations, type Roles } from "../access/rules.ts"
 import { isTextList } from "../bag.ts"
-import { didYouMean, type Refusal, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Refusal } from "../declare/refusal.ts"
 import { parseCapability } from "../declare/roles.ts"
 import { type Field, type Model, neverWritable } from "../model/model.ts"
 import type { Say } from "./check.ts"
@@ -58,8 +58,8 @@ const fieldsRefusal = (
   }
   for (const name of fields) {
     if (!targets.some(([, target]) => namesIn(target).has(name))) {
-      const known = targets.flatMap(([, target]) => [...namesIn(target).keys()])
-      return wrong(place, name, `names an unknown field "${name}"`, didYouMean(name, known))
+      const names = targets.flatMap(([, target]) => [...namesIn(target).keys()])
+      return wrong(place, name, `names an unknown field "${name}"`, didYouMean(name, names))
     }
     const field = named === null ? undefined : namesIn(named).get(name)
     if (
@@ -160,7 +160,7 @@ export const compileRoles = (
       if (Result.isSuccess(result)) capabilities.push(result.success)
       else {
         const { message, ...rest } = result.failure
-        refusals.push({ ...rest, message: `Role "${role}": ${shown(text)} ${message}.` })
+        refusals.push({ ...rest, message: `Role "${role}": ${quoteValue(text)} ${message}.` })
       }
     }
     roles.set(role, capabilities)
@@ -174,25 +174,28 @@ export type KnownRoles = ReadonlySet<string> | null
 /** Refuses names of roles that no role set declares. */
 export const refuseUnknownRoles = (
   names: readonly string[],
-  known: KnownRoles,
+  roles: KnownRoles,
   path: string,
   say: (message: string, fix: string) => void
 ): void => {
   for (const name of names) {
     if (name === "") say(`${path} has an empty role name.`, "Name a role, or remove it.")
-    else if (known !== null && !known.has(name)) {
-      say(`${path} names the role "${name}", which is not declared.`, didYouMean(name, known))
+    else if (roles !== null && !roles.has(name)) {
+      say(`${path} names the role "${name}", which is not declared.`, didYouMean(name, roles))
     }
   }
 }
 
 /** Reads `roles` of a view, page, menu entry or source: null is everybody. */
-export const readRoles = (raw: unknown, path: string, known: KnownRoles, say: Say): readonly string[] | null => {
+export const readRoles = (raw: unknown, path: string, roles: KnownRoles, say: Say): readonly string[] | null => {
   if (raw === undefined) return null
   if (!isTextList(raw) || raw.length === 0) {
-    say(`${path} is ${shown(raw)}, not a list of roles.`, "List at least one role, or leave roles out for everybody.")
+    say(
+      `${path} is ${quoteValue(raw)}, not a list of roles.`,
+      "List at least one role, or leave roles out for everybody."
+    )
     return null
   }
-  refuseUnknownRoles(raw, known, path, say)
+  refuseUnknownRoles(raw, roles, path, say)
   return [...raw]
 }

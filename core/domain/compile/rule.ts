@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import type { CompiledFieldRules, CompiledRule, CompiledRules, Operation, RuleFunction } from "../access/rules.ts"
 import { operations } from "../access/rules.ts"
 import { isBag, isFunction, isTextList } from "../bag.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readFilter } from "../filter/read.ts"
 import { type FilterTree, relatedOf } from "../filter/tree.ts"
@@ -50,7 +50,7 @@ export const checkFilterText = (
   say: (message: string, fix: string) => void
 ): FilterTree | null => {
   if (typeof text !== "string") {
-    say(`The filter of ${path} is ${shown(text)}, not a text.`, "Write a filter, such as status = \"draft\".")
+    say(`The filter of ${path} is ${quoteValue(text)}, not a text.`, "Write a filter, such as status = \"draft\".")
     return null
   }
   if (text.trim() === "") {
@@ -62,9 +62,9 @@ export const checkFilterText = (
   if (!mentions(text, broken)) {
     for (const error of checked.failure) {
       const part = error.span === undefined ? "" : text.slice(error.span.start, error.span.end)
-      const at = part === "" || part === text ? "" : `, at ${shown(part)}`
+      const at = part === "" || part === text ? "" : `, at ${quoteValue(part)}`
       say(
-        `The filter ${shown(text)} of ${path} does not check${at}: ${error.message}`,
+        `The filter ${quoteValue(text)} of ${path} does not check${at}: ${error.message}`,
         error.hint ?? "Correct the filter; the reference of the filter language has its functions and forms."
       )
     }
@@ -117,19 +117,19 @@ const compileRule = (raw: unknown, path: string, field: string | null, of: Acces
   }
   if (typeof raw === "string") {
     say(
-      `${path} is the text ${shown(raw)}, which is neither a filter nor a list of roles.`,
+      `${path} is the text ${quoteValue(raw)}, which is neither a filter nor a list of roles.`,
       `Write where\`${raw.includes("`") ? "…" : raw}\` for a filter, or [${JSON.stringify(raw)}] for a role.`
     )
     return null
   }
-  say(`${path} is ${shown(raw)}, which is not a rule.`, forms)
+  say(`${path} is ${quoteValue(raw)}, which is not a rule.`, forms)
   return null
 }
 
 /** The rule of refreshes: no record decides, so no function and no filter does. */
 const compileRefresh = (raw: unknown, of: AccessScope): CompiledRule | null => {
   if (typeof raw === "boolean" || isTextList(raw)) return compileRule(raw, "access.refresh", null, of)
-  of.report(of.resource, null, `access.refresh is ${shown(raw)}.`, "Write true, false or a list of roles.")
+  of.report(of.resource, null, `access.refresh is ${quoteValue(raw)}.`, "Write true, false or a list of roles.")
   return null
 }
 
@@ -164,7 +164,7 @@ export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
         }
         const rule = ofFields[name]
         if (!isBag(rule)) {
-          sayField(`${path} is ${shown(rule)}, not an object.`, `Write ${name}: { read: …, write: … }.`)
+          sayField(`${path} is ${quoteValue(rule)}, not an object.`, `Write ${name}: { read: …, write: … }.`)
           continue
         }
         refuseUnknownKeys(rule, fieldOperations, path, sayField)
@@ -177,10 +177,13 @@ export const compileRules = (raw: unknown, of: AccessScope): CompiledRules => {
         fields.set(name, compiled)
       }
     } else if (ofFields !== undefined) {
-      say(`access.fields is ${shown(ofFields)}, not an object.`, "Write fields: { total: { write: [\"finance\"] } }.")
+      say(
+        `access.fields is ${quoteValue(ofFields)}, not an object.`,
+        "Write fields: { total: { write: [\"finance\"] } }."
+      )
     }
   } else if (raw !== undefined) {
-    say(`access is ${shown(raw)}, not an object.`, "Write access: { read: …, create: …, update: …, delete: … }.")
+    say(`access is ${quoteValue(raw)}, not an object.`, "Write access: { read: …, create: …, update: …, delete: … }.")
   }
   const checkIn = (scope: FilterScope) => (text: string): FilterTree | null => {
     if (text.trim() === "") return null
@@ -199,12 +202,12 @@ export const compileValidate = (raw: unknown, of: RuleScope): readonly ValidateR
   const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
   const fix = "Write validate: [(record) => …], each giving a list of { field, message } or nothing."
   if (!Array.isArray(raw)) {
-    say(`validate is ${shown(raw)}, not a list of functions.`, fix)
+    say(`validate is ${quoteValue(raw)}, not a list of functions.`, fix)
     return []
   }
   const rules: ValidateRule[] = []
   for (const [index, rule] of raw.entries()) {
-    if (!isFunction<ValidateRule>(rule)) say(`validate[${index}] is ${shown(rule)}, not a function.`, fix)
+    if (!isFunction<ValidateRule>(rule)) say(`validate[${index}] is ${quoteValue(rule)}, not a function.`, fix)
     else if (isAsync(rule)) {
       say(
         `validate[${index}] is an async function; nobody would wait for its problems.`,

@@ -1,7 +1,7 @@
 /** Reads `schemas`: which names the service's own schemas have. What stands in a database under a name is not its business. */
 
 import { isBag } from "../bag.ts"
-import { shown } from "../declare/refusal.ts"
+import { quoteValue } from "../declare/refusal.ts"
 import { defaultSchemas, schemaName, type Schemas } from "../declare/schemas.ts"
 import type { Models } from "../model/model.ts"
 import { keysOf } from "../value/table.ts"
@@ -21,7 +21,7 @@ const problemOf = (name: unknown): string | null => {
 export const readSchemas = (raw: unknown, webhooks: string | null, say: Say): Schemas => {
   if (raw === undefined) return webhooks === null ? defaultSchemas : { ...defaultSchemas, webhooks }
   if (!isBag(raw)) {
-    say(`schemas is ${shown(raw)}, not an object.`, "Write schemas: { auth: \"admin_auth\" }.")
+    say(`schemas is ${quoteValue(raw)}, not an object.`, "Write schemas: { auth: \"admin_auth\" }.")
     return defaultSchemas
   }
   refuseUnknownKeys(raw, names, "schemas", say)
@@ -33,7 +33,7 @@ export const readSchemas = (raw: unknown, webhooks: string | null, say: Say): Sc
     if (problem === null && typeof given === "string") read[name] = given
     else {
       say(
-        `schemas.${name} is ${shown(given)}, which ${problem}`,
+        `schemas.${name} is ${quoteValue(given)}, which ${problem}`,
         `Write lower-case letters, digits and _, at most 63, such as "admin_${name}".`
       )
     }
@@ -43,7 +43,7 @@ export const readSchemas = (raw: unknown, webhooks: string | null, say: Say): Sc
     const other = names.slice(0, index).find((each) => read[each] === read[name])
     if (other !== undefined) {
       say(
-        `schemas.${other} and schemas.${name} are both ${shown(read[name])}.`,
+        `schemas.${other} and schemas.${name} are both ${quoteValue(read[name])}.`,
         `Give each its own, such as ${name}: "admin_${name}".`
       )
     }

@@ -5,7 +5,7 @@
 
 import { isBag, isList, isTextList } from "../bag.ts"
 import type { Refusal, Report } from "../declare/refusal.ts"
-import { shown, shownAddress } from "../declare/refusal.ts"
+import { quoteValue, shownAddress } from "../declare/refusal.ts"
 import type { Source } from "../source/source.ts"
 import { refuseUnknownKeys } from "./check.ts"
 import type { Say } from "./check.ts"
@@ -29,7 +29,7 @@ const readList = (raw: unknown, roles: KnownRoles, report: Report): readonly Sou
   const refuse: Say = (message, fix) => report(null, null, message, fix)
   if (!Array.isArray(raw)) {
     refuse(
-      `sources is ${shown(raw)}, not a list.`,
+      `sources is ${quoteValue(raw)}, not a list.`,
       "Write sources: [{ url: \"https://…/api/v1\", label: \"Shop\", resources: [\"orders\"] }], or false."
     )
     return []
@@ -37,7 +37,7 @@ const readList = (raw: unknown, roles: KnownRoles, report: Report): readonly Sou
   const sources: Source[] = []
   for (const [index, item] of raw.entries()) {
     if (!isBag(item)) {
-      refuse(`sources[${index}] is ${shown(item)}, not an object.`, "Give it url, label and resources.")
+      refuse(`sources[${index}] is ${quoteValue(item)}, not an object.`, "Give it url, label and resources.")
       continue
     }
     const place = placeOf(item["url"], index)
@@ -52,16 +52,16 @@ const readList = (raw: unknown, roles: KnownRoles, report: Report): readonly Sou
     } else if (sources.some((other) => other.url === url)) say("The url is listed twice.", "List each source once.")
     const { label } = item
     if (typeof label !== "string" || label.trim() === "") {
-      say(`label is ${shown(label)}.`, "Give the source a name that people read.")
+      say(`label is ${quoteValue(label)}.`, "Give the source a name that people read.")
     }
     const names: string[] = []
     if (!isTextList(item["resources"]) || item["resources"].length === 0) {
-      say(`resources is ${shown(item["resources"])}.`, "List the names of the resources to draw.")
+      say(`resources is ${quoteValue(item["resources"])}.`, "List the names of the resources to draw.")
     } else {
       for (const name of item["resources"]) {
         const other = sources.find((source) => source.resources.includes(name))
         if (other !== undefined) {
-          say(`It draws "${name}", which is also drawn from ${shown(other.url)}.`, "Draw it from one of them.")
+          say(`It draws "${name}", which is also drawn from ${quoteValue(other.url)}.`, "Draw it from one of them.")
         } else if (names.includes(name)) say(`It draws "${name}" twice.`, "List it once.")
         else names.push(name)
       }

@@ -7,10 +7,10 @@ import * as Result from "effect/Result"
 import { ownScope } from "../access/declared.ts"
 import { isWhere } from "../access/where.ts"
 import { type Bag, isBag, isFunction, isList, isTextList } from "../bag.ts"
-import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report, shownAddress } from "../declare/refusal.ts"
 import { isWaits, mostWaits } from "../event/retry.ts"
 import { readSecret } from "../event/signature.ts"
-import { mostPerMinute, type Reader, type Subscription, type Target } from "../event/subscription.ts"
+import { mostPerMinute, type Subscription, type SubscriptionReader, type Target } from "../event/subscription.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import type { Models } from "../model/model.ts"
@@ -71,15 +71,15 @@ export const readEventNames = (
     const event = dot === -1 ? "" : name.slice(dot + 1)
     if (event === "*" && model !== undefined && model.events.length > 0) taken.set(model.name, null)
     else if (model?.events.includes(event) === true) {
-      const known = taken.get(model.name)
-      if (known === undefined) taken.set(model.name, new Set([event]))
-      else known?.add(event)
+      const events = taken.get(model.name)
+      if (events === undefined) taken.set(model.name, new Set([event]))
+      else events?.add(event)
     } else {
       const all = [...models.values()].flatMap(({ events, name: resource }) =>
         events.length === 0 ? [] : [`${resource}.*`]
       )
       say(
-        `No resource declares the event ${shown(name)}.`,
+        `No resource declares the event ${quoteValue(name)}.`,
         didYouMean(name, event === "*" ? all : declaredEvents(models))
       )
     }
@@ -111,15 +111,15 @@ export const readHeaders = (raw: unknown, say: Say): { readonly [name: string]: 
   const headers: Record<string, string> = {}
   if (raw === undefined || raw === null) return headers
   if (!isBag(raw)) {
-    say(`headers is ${shown(raw)}, not an object.`, "Write headers: { \"x-source\": \"admin\" }.")
+    say(`headers is ${quoteValue(raw)}, not an object.`, "Write headers: { \"x-source\": \"admin\" }.")
     return headers
   }
   for (const [name, value] of Object.entries(raw)) {
     const lower = name.toLowerCase()
     if (!headerName.test(name)) {
-      say(`headers has ${shown(name)}, which is no name of a header.`, "Use letters, digits and -.")
+      say(`headers has ${quoteValue(name)}, which is no name of a header.`, "Use letters, digits and -.")
     } else if (lower.startsWith("webhook-") || ownHeaders.has(lower)) {
-      say(`headers has ${shown(name)}, which the service sets itself.`, "Leave it out.")
+      say(`headers has ${quoteValue(name)}, which the service sets itself.`, "Leave it out.")
     } else if (typeof value !== "string" || !headerValue.test(value)) {
       say(`The header ${name} has a value that cannot be sent.`, "Write a text of visible ASCII characters.")
     } else headers[lower] = value
@@ -157,13 +157,13 @@ const readTarget = (options: Bag, enabled: boolean, of: SubscriptionScope, say: 
   }
   if (given[0] === "run") {
     if (isFunction<Extract<Target, { of: "run" }>["run"]>(run)) return { of: "run", run }
-    say(`run is ${shown(run)}, not a function.`, "Write run: async (event, { db }) => { … }.")
+    say(`run is ${quoteValue(run)}, not a function.`, "Write run: async (event, { db }) => { … }.")
     return null
   }
   const name = options["function"]
   const target = typeof name === "string" ? of.functions.get(name) : undefined
   if (target === undefined) {
-    say(`There is no API function ${shown(name)}.`, didYouMean(name, of.functions.keys()))
+    say(`There is no API function ${quoteValue(name)}.`, didYouMean(name, of.functions.keys()))
     return null
   }
   const roles = isBag(options["as"]) && isTextList(options["as"]["roles"]) ? options["as"]["roles"] : []
@@ -178,11 +178,11 @@ const readTarget = (options: Bag, enabled: boolean, of: SubscriptionScope, say: 
   return { of: "function", name: target.name }
 }
 
-const readReader = (raw: unknown, of: SubscriptionScope, say: Say): Reader => {
+const readReader = (raw: unknown, of: SubscriptionScope, say: Say): SubscriptionReader => {
   if (raw === undefined) return { of: "service" }
   if (!isBag(raw) || !isTextList(raw["roles"]) || raw["roles"].length === 0) {
     say(
-      `as is ${shown(raw)}.`,
+      `as is ${quoteValue(raw)}.`,
       "Write as: { roles: [\"sales\"] }, or leave it out to deliver everything but sensitive fields."
     )
     return { of: "roles", roles: [] }
@@ -212,14 +212,14 @@ const readWhen = (
 const flag = (raw: unknown, name: string, usual: boolean, say: Say): boolean => {
   if (raw === undefined) return usual
   if (typeof raw === "boolean") return raw
-  say(`${name} is ${shown(raw)}.`, "Write true or false.")
+  say(`${name} is ${quoteValue(raw)}.`, "Write true or false.")
   return usual
 }
 
 const readLimit = (raw: unknown, say: Say): number | null => {
   if (raw === undefined) return null
   if (isCount(raw, 1, mostPerMinute)) return raw
-  say(`maxPerMinute is ${shown(raw)}.`, `Write a whole number from 1 to ${mostPerMinute}.`)
+  say(`maxPerMinute is ${quoteValue(raw)}.`, `Write a whole number from 1 to ${mostPerMinute}.`)
   return null
 }
 
@@ -228,7 +228,7 @@ const readWaits = (raw: unknown, say: Say): readonly number[] | null => {
   const waits = Array.isArray(raw) ? raw.map((each: unknown) => (durationMs(each) ?? 0) / 1_000) : null
   if (isWaits(waits)) return waits
   say(
-    `retrySteps is ${shown(raw)}.`,
+    `retrySteps is ${quoteValue(raw)}.`,
     `Write 1 to ${mostWaits} waits, each from a second to a day: retrySteps: ["10 seconds", "5 minutes", "1 hour"].`
   )
   return null
@@ -239,15 +239,15 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
   const { as, body, events: names, headers, payload, secret, tenant, when } = options
   let events: Subscription["events"] = new Map()
   if (!isTextList(names) || names.length === 0) {
-    say(`events is ${shown(names)}.`, "List names of events: events: [\"orders.created\"].")
+    say(`events is ${quoteValue(names)}.`, "List names of events: events: [\"orders.created\"].")
   } else events = readEventNames(names, of.models, say)
   const enabled = flag(options["enabled"], "enabled", true, say)
   const target = readTarget(options, enabled, of, say)
   if (payload !== undefined && payload !== "full" && payload !== "thin") {
-    say(`payload is ${shown(payload)}.`, "Write \"full\" or \"thin\".")
+    say(`payload is ${quoteValue(payload)}.`, "Write \"full\" or \"thin\".")
   }
   if (tenant !== undefined && !(typeof tenant === "string" && tenant !== "") && !Number.isSafeInteger(tenant)) {
-    say(`tenant is ${shown(tenant)}.`, "Write a text of at least one character or a whole number.")
+    say(`tenant is ${quoteValue(tenant)}.`, "Write a text of at least one character or a whole number.")
   }
   for (const resource of tenant === undefined ? [] : events.keys()) {
     if (of.models.get(resource)?.tenant === null) {
@@ -261,7 +261,7 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
     else say(`secret cannot be used: ${key.failure}.`, "Make one with newWebhookSecret().")
   }
   if (body !== undefined && !isFunction(body)) {
-    say(`body is ${shown(body)}, not a function.`, "Write body: (event) => ….")
+    say(`body is ${quoteValue(body)}, not a function.`, "Write body: (event) => ….")
   }
   if (target?.of === "run") {
     const useless = ["secret", "headers", "body"].find((option) => options[option] !== undefined)
@@ -284,7 +284,7 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
     body: isFunction<NonNullable<Subscription["body"]>>(body) ? body : null,
     perMinute: readLimit(options["maxPerMinute"], say),
     waits: readWaits(options["retrySteps"], say),
-    kept: null
+    state: null
   }
 }
 
@@ -293,16 +293,16 @@ export const compileSubscriptions = (raw: unknown, of: SubscriptionScope): reado
   if (raw === undefined) return []
   const report: Say = (message, fix) => of.report(null, null, message, fix)
   if (!isList(raw)) {
-    report(`subscriptions is ${shown(raw)}, not a list.`, "Write subscriptions: [subscription(\"name\", { … })].")
+    report(`subscriptions is ${quoteValue(raw)}, not a list.`, "Write subscriptions: [subscription(\"name\", { … })].")
     return []
   }
-  const found = new Map<string, Subscription>()
+  const subscriptions = new Map<string, Subscription>()
   const names = new Set<string>()
   for (const [index, each] of raw.entries()) {
     const { name, options } = isBag(each) && each["_tag"] === "Subscription" ? each : {}
     if (typeof name !== "string" || !subscriptionName.test(name) || !isBag(options)) {
       report(
-        `subscriptions[${index}] is ${shown(name ?? each)}, not a subscription.`,
+        `subscriptions[${index}] is ${quoteValue(name ?? each)}, not a subscription.`,
         "Write subscription(\"name\", { events: […], url: \"https://…\" }); a name has letters, digits, - and _."
       )
       continue
@@ -311,7 +311,7 @@ export const compileSubscriptions = (raw: unknown, of: SubscriptionScope): reado
     if (names.has(name)) say("There are two of this name.", "Rename one of them.")
     names.add(name)
     const compiled = compileOne(name, options, of, say)
-    if (compiled !== null) found.set(name, compiled)
+    if (compiled !== null) subscriptions.set(name, compiled)
   }
-  return [...found.values()]
+  return [...subscriptions.values()]
 }

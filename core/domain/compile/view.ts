@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { publicScope } from "../access/declared.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
@@ -97,7 +97,7 @@ export class ViewReader {
     const field = typeof raw === "string" ? this.of.model.byName.get(raw) : undefined
     if (field !== undefined) return field
     this.say(
-      `${path} is ${shown(raw)}, which is not a field.`,
+      `${path} is ${quoteValue(raw)}, which is not a field.`,
       typeof raw === "string" ? didYouMean(raw, this.of.model.byName.keys()) : "Name a field of the resource.",
       typeof raw === "string" ? raw : null
     )
@@ -106,7 +106,7 @@ export class ViewReader {
 
   fields(raw: unknown, path: string): readonly Field[] {
     if (!Array.isArray(raw)) {
-      this.say(`${path} is ${shown(raw)}, not a list of fields.`, "List names of fields.")
+      this.say(`${path} is ${quoteValue(raw)}, not a list of fields.`, "List names of fields.")
       return []
     }
     const fields: Field[] = []
@@ -121,7 +121,7 @@ export class ViewReader {
 
   order(raw: unknown, path: string): readonly ViewSort[] {
     if (typeof raw !== "string" || raw.trim() === "") {
-      this.say(`${path} is ${shown(raw)}, not an order.`, "Write an order such as \"created_at desc, id\".")
+      this.say(`${path} is ${quoteValue(raw)}, not an order.`, "Write an order such as \"created_at desc, id\".")
       return []
     }
     const checked = readOrder(raw, publicScope(this.of.model, this.of.models))
@@ -135,7 +135,7 @@ export class ViewReader {
     if (!mentions(raw, this.of.broken)) {
       for (const error of checked.failure) {
         this.say(
-          `The order ${shown(raw)} of ${path} does not check: ${error.message}`,
+          `The order ${quoteValue(raw)} of ${path} does not check: ${error.message}`,
           error.hint ?? "Name sortable fields, each with asc or desc if wanted."
         )
       }
@@ -148,7 +148,7 @@ export class ViewReader {
     const usual = { singular: singular(plural), plural }
     if (raw === undefined) return usual
     if (!isBag(raw) || !isLabel(raw["singular"]) || !isLabel(raw["plural"])) {
-      this.say(`label is ${shown(raw)}.`, "Write label: { singular: \"Order\", plural: \"Orders\" }.")
+      this.say(`label is ${quoteValue(raw)}.`, "Write label: { singular: \"Order\", plural: \"Orders\" }.")
       return usual
     }
     refuseUnknownKeys(raw, ["singular", "plural"], "label", this.say)
@@ -159,7 +159,7 @@ export class ViewReader {
     if (raw === undefined) return []
     const fix = "Write filters: [{ name: \"Open\", filter: \"status = draft\" }]."
     if (!Array.isArray(raw)) {
-      this.say(`filters is ${shown(raw)}, not a list.`, fix)
+      this.say(`filters is ${quoteValue(raw)}, not a list.`, fix)
       return []
     }
     const filters: ViewFilter[] = []
@@ -167,14 +167,14 @@ export class ViewReader {
     for (const [index, item] of raw.entries()) {
       const path = `filters[${index}]`
       if (!isBag(item)) {
-        this.say(`${path} is ${shown(item)}.`, fix)
+        this.say(`${path} is ${quoteValue(item)}.`, fix)
         continue
       }
       refuseUnknownKeys(item, ["name", "filter"], path, this.say)
       const { name, filter } = item
       if (!isLabel(name)) {
-        this.say(`${path} has the name ${shown(name)}.`, "Give it a text that people read.")
-      } else if (names.has(name)) this.say(`Two filters are named ${shown(name)}.`, "Rename one of them.")
+        this.say(`${path} has the name ${quoteValue(name)}.`, "Give it a text that people read.")
+      } else if (names.has(name)) this.say(`Two filters are named ${quoteValue(name)}.`, "Rename one of them.")
       names.add(name)
       const checked = this.filter(filter, path)
       if (checked !== null && typeof name === "string") filters.push({ name, ...checked })
@@ -210,7 +210,7 @@ export class ViewReader {
     if (raw === undefined) return [{ label: null, fields: this.of.model.fields.map((field) => field.name) }]
     const fix = "Write layout: [{ label: \"Amounts\", fields: [\"total\", \"currency\"] }]."
     if (!Array.isArray(raw)) {
-      this.say(`layout is ${shown(raw)}, not a list of groups.`, fix)
+      this.say(`layout is ${quoteValue(raw)}, not a list of groups.`, fix)
       return []
     }
     const seen = new Set<Field>()
@@ -218,13 +218,13 @@ export class ViewReader {
     for (const [index, group] of raw.entries()) {
       const path = `layout[${index}]`
       if (!isBag(group)) {
-        this.say(`${path} is ${shown(group)}, not a group.`, fix)
+        this.say(`${path} is ${quoteValue(group)}, not a group.`, fix)
         continue
       }
       refuseUnknownKeys(group, ["label", "fields"], path, this.say)
       const { label } = group
       if (label !== undefined && !isLabel(label)) {
-        this.say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+        this.say(`${path}.label is ${quoteValue(label)}.`, "Give it a text that people read.")
       }
       const fields = this.fields(group["fields"], `${path}.fields`)
       for (const field of fields) {
@@ -243,7 +243,7 @@ export class ViewReader {
     const of = isBag(raw) ? raw["of"] : undefined
     if (!isBag(raw) || (of !== "series" && of !== "histogram" && of !== "facets")) {
       this.say(
-        `chart is ${shown(raw)}.`,
+        `chart is ${quoteValue(raw)}.`,
         "Write chart: { of: \"series\", field: \"created_at\" }; of is series, histogram or facets."
       )
       return null
@@ -292,16 +292,16 @@ export class ViewReader {
   count(raw: unknown, path: string, most: number, usual: number): number {
     if (raw === undefined) return usual
     if (isCount(raw, 1, most)) return raw
-    this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
+    this.say(`${path} is ${quoteValue(raw)}.`, `Write a whole number from 1 to ${most}.`)
     return usual
   }
 
   private series(raw: Bag, field: Field): Chart {
     const one = <T extends string>(value: unknown, all: readonly T[], path: string, usual: T): T => {
       if (value === undefined) return usual
-      const found = all.find((each) => each === value)
-      if (found === undefined) this.say(`${path} is ${shown(value)}.`, didYouMean(value, all))
-      return found ?? usual
+      const choice = all.find((each) => each === value)
+      if (choice === undefined) this.say(`${path} is ${quoteValue(value)}.`, didYouMean(value, all))
+      return choice ?? usual
     }
     const granularity = one(raw["granularity"], granularities, "chart.granularity", "day")
     const range = one(raw["range"], seriesRanges, "chart.range", "30d")
@@ -310,7 +310,7 @@ export class ViewReader {
     const parts = typeof measure === "string" ? /^(sum|avg|min|max):(.+)$/s.exec(measure) : null
     const measured = parts === null ? null : this.field(parts[2], "chart.measure")
     if (parts === null) {
-      this.say(`chart.measure is ${shown(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
+      this.say(`chart.measure is ${quoteValue(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
     } else if (measured !== null) this.measured(measured, "chart.measure")
     return measured === null
       ? { of: "series", field: field.name, granularity, range, measure: "count", measured }
@@ -330,7 +330,7 @@ export class ViewReader {
     if (raw === false) return null
     if (!isBag(raw)) {
       this.say(
-        `nav is ${shown(raw)}.`,
+        `nav is ${quoteValue(raw)}.`,
         "Write nav: { group: \"Sales\", order: 1, icon: \"cart\" }, or false for no entry."
       )
       return usual
@@ -338,17 +338,19 @@ export class ViewReader {
     refuseUnknownKeys(raw, ["group", "order", "icon", "recent", "bottom"], "nav", this.say)
     const { bottom, group, order, icon, recent } = raw
     if (group !== undefined && !isLabel(group)) {
-      this.say(`nav.group is ${shown(group)}.`, "Give it a text that people read.")
+      this.say(`nav.group is ${quoteValue(group)}.`, "Give it a text that people read.")
     }
-    if (order !== undefined && !Number.isFinite(order)) this.say(`nav.order is ${shown(order)}.`, "Write a number.")
-    if (icon !== undefined && !isLabel(icon)) this.say(`nav.icon is ${shown(icon)}.`, "Write the name of an icon.")
+    if (order !== undefined && !Number.isFinite(order)) {
+      this.say(`nav.order is ${quoteValue(order)}.`, "Write a number.")
+    }
+    if (icon !== undefined && !isLabel(icon)) this.say(`nav.icon is ${quoteValue(icon)}.`, "Write the name of an icon.")
     if (bottom !== undefined && typeof bottom !== "boolean") {
-      this.say(`nav.bottom is ${shown(bottom)}.`, "Write true for an entry in the phone's bottom bar.")
+      this.say(`nav.bottom is ${quoteValue(bottom)}.`, "Write true for an entry in the phone's bottom bar.")
     }
     let recently: Nav["recent"] = null
     if (recent !== undefined) {
       if (!isBag(recent)) {
-        this.say(`nav.recent is ${shown(recent)}.`, "Write recent: { sort: \"created_at desc\", limit: 5 }.")
+        this.say(`nav.recent is ${quoteValue(recent)}.`, "Write recent: { sort: \"created_at desc\", limit: 5 }.")
       } else {
         refuseUnknownKeys(recent, ["sort", "limit"], "nav.recent", this.say)
         if (needsArguments(this.of.model)) {
@@ -377,20 +379,20 @@ export class ViewReader {
     if (typeof raw !== "string" || !/[{}]/.test(raw)) return this.field(raw, "title")?.name ?? null
     if (raw.length > 200 || /[{}]/.test(raw.replace(/\{[^{}]*\}/g, "")) || !isLabel(raw)) {
       this.say(
-        `title is ${shown(raw)}, which is no title.`,
+        `title is ${quoteValue(raw)}, which is no title.`,
         "Write the name of a field, or fields in braces: \"{first_name} {last_name}\". It has at most 200 characters."
       )
       return null
     }
-    const known = fieldsOfTitle(raw).map((name) => this.field(name, "title"))
-    return known.includes(null) ? null : raw
+    const fields = fieldsOfTitle(raw).map((name) => this.field(name, "title"))
+    return fields.includes(null) ? null : raw
   }
 
   read(raw: Bag): View {
     refuseUnknownKeys(raw, properties, "", this.say)
     const { model } = this.of
     const name = raw["name"]
-    if (name !== undefined && !isLabel(name)) this.say(`name is ${shown(name)}.`, "Give it a text.")
+    if (name !== undefined && !isLabel(name)) this.say(`name is ${quoteValue(name)}.`, "Give it a text.")
     const reading = { say: this.say, field: (name: unknown, path: string) => this.field(name, path) }
     return {
       resource: model.name,
@@ -437,7 +439,7 @@ export const compileViews = (
       } else {report(
           null,
           null,
-          `views[${index}] is ${shown(item)}, not a view.`,
+          `views[${index}] is ${quoteValue(item)}, not a view.`,
           "Make it with defineView(orders, { … })."
         )}
     }
@@ -447,7 +449,7 @@ export const compileViews = (
       for (const declaration of Array.isArray(entry) ? entry : [entry]) declared.push({ resource, declaration })
     }
   } else if (raw !== undefined) {
-    report(null, null, `views is ${shown(raw)}.`, "Write views: { orders: { … } }, or a list of defineView(…).")
+    report(null, null, `views is ${quoteValue(raw)}.`, "Write views: { orders: { … } }, or a list of defineView(…).")
   }
   const views: View[] = []
   for (const { resource, declaration } of declared) {
@@ -465,7 +467,7 @@ export const compileViews = (
       report(
         resource,
         null,
-        `The view is ${shown(declaration)}, not an object.`,
+        `The view is ${quoteValue(declaration)}, not an object.`,
         `Write ${resource}: { columns: […] }.`
       )
       continue

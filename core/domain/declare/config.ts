@@ -4,9 +4,9 @@
  */
 
 import type { Caller } from "../access/caller.ts"
+import type { ProviderDeclaration } from "../account/identity-provider.ts"
 import type { AccountMailDeclaration } from "../account/mails.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
-import type { ProviderDeclaration } from "../account/provider.ts"
 import type { DeclaredSubscription } from "../event/subscription.ts"
 import type { DeclaredFunction } from "../function/declaration.ts"
 import type { DeclaredHook } from "../hook/declaration.ts"

@@ -54,10 +54,10 @@ export const withResources = (
   ...replacements: readonly Resource[]
 ): readonly Resource[] => {
   const byName = new Map(replacements.map((resource) => [resource.name, resource]))
-  const kept = resources.map((resource) => {
+  const all = resources.map((resource) => {
     const replacement = byName.get(resource.name)
     byName.delete(resource.name)
     return replacement ?? resource
   })
-  return [...kept, ...byName.values()]
+  return [...all, ...byName.values()]
 }

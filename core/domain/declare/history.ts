@@ -8,7 +8,7 @@ import { type Bag, isBag, isTextList } from "../bag.ts"
 import { changedColumn } from "../model/model.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
+import { didYouMean, quoteValue, type Report } from "./refusal.ts"
 import { parseCapability } from "./roles.ts"
 
 /**
@@ -49,13 +49,13 @@ const specOf = (declared: unknown): FieldSpec | null => isField(declared) ? decl
  * words of a version are not kept. The key is filterable, because the versions of one record are found by it.
  */
 const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
-  const kept: { [name: string]: unknown } = {}
+  const tracked: { [name: string]: unknown } = {}
   for (const [name, declared] of Object.entries(fields)) {
     const spec = specOf(declared)
-    if (spec === null) kept[name] = declared
+    if (spec === null) tracked[name] = declared
     else if (!spec.sensitive && spec.kind !== "searchVector") {
       // A version may be older than the field.
-      kept[name] = {
+      tracked[name] = {
         _tag: "Field",
         spec: {
           ...spec,
@@ -71,7 +71,7 @@ const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
       }
     }
   }
-  return kept
+  return tracked
 }
 
 /** `softDelete` and `version` of a tracked resource where no field shows them. */
@@ -118,8 +118,8 @@ const tableOf = (name: string, table: unknown): string => {
   const last = quotedTable?.replaceAll("\"\"", "\"") ?? plainTable ?? text
   const full = schema === undefined || schema === "public" ? last : `${schema}_${last}`
   // PostgreSQL would cut a longer name, perhaps to that of another table.
-  const kept = new TextEncoder().encode(full).length > longestName ? last : full
-  return `history."${kept.replaceAll("\"", "\"\"")}"`
+  const named = new TextEncoder().encode(full).length > longestName ? last : full
+  return `history."${named.replaceAll("\"", "\"\"")}"`
 }
 
 /** What versions have of a tracked resource. */
@@ -168,7 +168,7 @@ const isDeclared = (resource: unknown): resource is DeclaredResource =>
 const historyNames = (raw: unknown, report: Report): readonly string[] => {
   const names = isBag(raw) ? raw["resources"] : undefined
   if (isTextList(names) && names.length > 0) return names
-  report(null, null, `history() got ${shown(raw)}.`, "Write history({ resources: [\"orders\"] }).")
+  report(null, null, `history() got ${quoteValue(raw)}.`, "Write history({ resources: [\"orders\"] }).")
   return []
 }
 

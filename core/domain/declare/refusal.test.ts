@@ -3,7 +3,7 @@ import { type Loose, one, refusalsOf } from "../../../test/support/refusals.ts"
 import { where } from "../access/where.ts"
 import { defineConfig } from "./config.ts"
 import { f, relation } from "./field.ts"
-import { didYouMean, printRefusals, shown, shownAddress } from "./refusal.ts"
+import { didYouMean, printRefusals, quoteValue, shownAddress } from "./refusal.ts"
 import { defineResource } from "./resource.ts"
 
 /** Every way to a value inside a configuration; declarations are followed as plain objects. */
@@ -147,22 +147,23 @@ a
   })
 
   it("shows any value on one short line", () => {
-    expect([Number.NaN, Number.POSITIVE_INFINITY, 1.5].map(shown)).toEqual(["NaN", "Infinity", "1.5"])
+    expect([Number.NaN, Number.POSITIVE_INFINITY, 1.5].map(quoteValue)).toEqual(["NaN", "Infinity", "1.5"])
     const circle: unknown[] = []
     circle.push(circle)
-    expect([undefined, null, 1n, Symbol("s"), () => 1, circle, { toJSON: () => undefined }, "x\ny"].map(shown)).toEqual(
-      [
-        "undefined",
-        "null",
-        "1",
-        "Symbol(s)",
-        "a function",
-        "a list",
-        "an object",
-        "\"x\\ny\""
-      ]
-    )
-    expect(shown("x".repeat(100))).toHaveLength(60)
+    expect([undefined, null, 1n, Symbol("s"), () => 1, circle, { toJSON: () => undefined }, "x\ny"].map(quoteValue))
+      .toEqual(
+        [
+          "undefined",
+          "null",
+          "1",
+          "Symbol(s)",
+          "a function",
+          "a list",
+          "an object",
+          "\"x\\ny\""
+        ]
+      )
+    expect(quoteValue("x".repeat(100))).toHaveLength(60)
   })
 
   it("keeps names and passwords out of addresses", () => {

@@ -19,17 +19,17 @@ export interface Refusal {
 export type Report = (resource: string | null, field: string | null, message: string, fix: string) => void
 
 /** `Did you mean "x"?`, or the list of what there is. */
-export const didYouMean = (name: unknown, known: Iterable<string>): string => {
-  const names = [...known]
+export const didYouMean = (name: unknown, choices: Iterable<string>): string => {
+  const names = [...choices]
   const near = typeof name === "string" ? nearest(name, names) : null
   if (near !== null) return `Did you mean "${near}"?`
   if (names.length === 0) return "There is none to choose from."
-  const shown = names.slice(0, 12)
-  return `Use one of ${shown.join(", ")}${names.length > shown.length ? ", …" : ""}.`
+  const first = names.slice(0, 12)
+  return `Use one of ${first.join(", ")}${names.length > first.length ? ", …" : ""}.`
 }
 
 /** A value in a message: short, on one line, and never a crash. */
-export const shown = (value: unknown): string => {
+export const quoteValue = (value: unknown): string => {
   if (value === undefined) return "undefined"
   if (typeof value === "function") return "a function"
   // JSON would write null for a number that is none.
@@ -46,7 +46,7 @@ export const shown = (value: unknown): string => {
 
 /** An address in a message: without the name and password it may hold. */
 export const shownAddress = (value: unknown): string =>
-  typeof value === "string" ? shown(value.replace(/\/\/[^/?#]*@/, "//…@")) : shown(value)
+  typeof value === "string" ? quoteValue(value.replace(/\/\/[^/?#]*@/, "//…@")) : quoteValue(value)
 
 /**
  * All refusals as text for people: grouped by resource in order of first appearance, each with its fix.

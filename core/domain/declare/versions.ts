@@ -24,7 +24,7 @@ type Fact<Field extends AnyField, Name extends string, Other> = Field["~field"] 
   { readonly [Each in Name]: infer Found } ? Found : Other
 
 /** A field as versions have it: nobody writes it, and a version may be older than the field. */
-interface Kept<Field extends AnyField, More extends string> {
+interface VersionField<Field extends AnyField, More extends string> {
   readonly _tag: "Field"
   readonly spec: FieldSpec
   readonly "~field": {
@@ -45,7 +45,7 @@ type Sensitive<Field extends AnyField> = "sensitive" extends Fact<Field, "marks"
 type KeptFields<Fields extends FieldMap, KeyField extends string> = {
   readonly [
     Name in FieldName<Fields> as Sensitive<Fields[Name]> extends true ? never : Name
-  ]: Kept<Fields[Name], Name extends KeyField ? "filterable" : never>
+  ]: VersionField<Fields[Name], Name extends KeyField ? "filterable" : never>
 }
 
 /** The resource that keeps the versions of `R`: its fields but the sensitive ones, and what versions have besides. */

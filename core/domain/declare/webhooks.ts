@@ -8,7 +8,7 @@ import { ownNameMax } from "../own-name.ts"
 import { type Duration, durationMs } from "../value/duration.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
-import { shown } from "./refusal.ts"
+import { quoteValue } from "./refusal.ts"
 import { parseCapability } from "./roles.ts"
 import { defaultSchemas, schemaName } from "./schemas.ts"
 
@@ -270,26 +270,26 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
     const named = isBag(config["schemas"]) ? config["schemas"]["webhooks"] : undefined
     const schema = bag["schema"] ?? (typeof named === "string" ? named : defaultSchemas.webhooks)
     if (bag["schema"] !== undefined && named !== undefined && bag["schema"] !== named) {
-      say(`schema is ${shown(bag["schema"])}, and schemas.webhooks is ${shown(named)}.`, "Keep one of them.")
+      say(`schema is ${quoteValue(bag["schema"])}, and schemas.webhooks is ${quoteValue(named)}.`, "Keep one of them.")
     }
     if (typeof schema !== "string" || !schemaName.test(schema)) {
-      say(`schema is ${shown(schema)}.`, "Write a name of lower-case letters, digits and _.")
+      say(`schema is ${quoteValue(schema)}.`, "Write a name of lower-case letters, digits and _.")
     }
     for (const name of ["deliveryLog", "allowPrivateAddresses"]) {
       if (bag[name] !== undefined && typeof bag[name] !== "boolean") {
-        say(`${name} is ${shown(bag[name])}.`, "Write true or false.")
+        say(`${name} is ${quoteValue(bag[name])}.`, "Write true or false.")
       }
     }
     const { keepEvents, onDisabled, ownerRoles } = bag
     const keepEventsMs = keepEvents === undefined ? null : durationMs(keepEvents)
     if (keepEvents !== undefined && (keepEventsMs === null || keepEventsMs < 1_000 || keepEventsMs > longestKeptMs)) {
-      say(`keepEvents is ${shown(keepEvents)}.`, "Write a duration of at most 30 days: keepEvents: \"7 days\".")
+      say(`keepEvents is ${quoteValue(keepEvents)}.`, "Write a duration of at most 30 days: keepEvents: \"7 days\".")
     }
     if (onDisabled !== undefined && typeof onDisabled !== "function") {
-      say(`onDisabled is ${shown(onDisabled)}.`, "Write async ({ id, name, owner, tenant, reason }) => { … }.")
+      say(`onDisabled is ${quoteValue(onDisabled)}.`, "Write async ({ id, name, owner, tenant, reason }) => { … }.")
     }
     if (ownerRoles !== undefined && typeof ownerRoles !== "function") {
-      say(`ownerRoles is ${shown(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
+      say(`ownerRoles is ${quoteValue(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
     }
     const auth = config["auth"]
     const elsewhere = config["authenticate"] !== undefined || (isBag(auth) && auth["jwksUrl"] !== undefined)

@@ -1,5 +1,5 @@
 /**
- * The envelope of an event: what a receiver gets (document 3, Events, 4). Its records are what a get returns to the receiver: exact texts as JSON,
+ * The envelope of an event: what a receiver gets (docs/reference/events.md#a-try). Its records are what a get returns to the receiver: exact texts as JSON,
  * without fields that the receiver may not read, and without sensitive fields.
  */
 

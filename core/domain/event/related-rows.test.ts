@@ -5,7 +5,7 @@ import { makeModel } from "../../../test/support/model.ts"
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { always, anyOf, type FilterTree, not } from "../filter/tree.ts"
-import { sightOf } from "./delivery.ts"
+import { sightOf } from "./receivers.ts"
 import type { Subscription } from "./subscription.ts"
 import { tellingOf } from "./watch.ts"
 

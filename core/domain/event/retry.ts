@@ -1,5 +1,5 @@
 /**
- * When a delivery is tried again: the schedules of document 3 (Delivery and retries) and what a receiver's `Retry-After` adds to them (RFC 9110,
+ * When a delivery is tried again: the schedules (docs/reference/events.md#a-try) and what a receiver's `Retry-After` adds to them (RFC 9110,
  * 10.2.3). It computes waits; it keeps no clock and no state.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Standard Webhooks signatures (version `v1`): what is signed, the format of secrets and headers, and the maximum age of a signature. The
- * hash is computed in `adapters/seal/webhook.ts`; `core/app/event/deliver.ts` puts both together.
+ * hash is computed in `adapters/seal/webhook.ts`; `core/app/event/delivery-attempt.ts` puts both together.
  */
 
 import * as Result from "effect/Result"

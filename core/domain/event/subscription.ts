@@ -1,5 +1,5 @@
 /**
- * Subscriptions: who gets which events, and how (document 3, Subscription). These are the declared form and the compiled form. Nothing here checks
+ * Subscriptions: who gets which events, and how (docs/reference/events.md#subscriptions). These are the declared form and the compiled form. Nothing here checks
  * a declaration or sends anything.
  */
 
@@ -91,7 +91,7 @@ export type Target =
   | { readonly of: "run"; readonly run: (event: EventEnvelope, context: RunContext) => void | Promise<void> }
 
 /** Who a subscription reads as. `owner`: this person, with these roles and never more than they have now. Null: the roles are not known yet. */
-export type Reader =
+export type SubscriptionReader =
   | { readonly of: "service" }
   | { readonly of: "roles"; readonly roles: readonly string[] }
   | { readonly of: "owner"; readonly id: string; readonly roles: readonly string[] | null }
@@ -106,7 +106,7 @@ export interface Subscription {
   readonly events: ReadonlyMap<string, ReadonlySet<string> | null>
   /** By resource; a resource without an entry has no condition. */
   readonly when: ReadonlyMap<string, FilterTree>
-  readonly reader: Reader
+  readonly reader: SubscriptionReader
   /** As text; null: every tenant. */
   readonly tenant: string | null
   readonly thin: boolean
@@ -122,7 +122,7 @@ export interface Subscription {
   /** Its own schedule of retries, in seconds; null: the usual one. */
   readonly waits: readonly number[] | null
   /** The stored subscription; null for a declared one, which does not change. */
-  readonly kept: {
+  readonly state: {
     /** Another one with every change. */
     readonly stamp: string
     /** Whether no delivery has succeeded since one failed. */

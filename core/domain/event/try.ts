@@ -1,4 +1,4 @@
-/** The result of one delivery attempt, and what a receiver's answer means (document 3, Delivery and retries). */
+/** The result of one delivery attempt, and what a receiver's answer means (docs/reference/events.md#a-try). */
 
 import { readRetryAfter } from "./retry.ts"
 

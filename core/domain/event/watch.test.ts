@@ -12,7 +12,7 @@ import { readFilter } from "../filter/read.ts"
 import { allOf, always, type FilterTree } from "../filter/tree.ts"
 import type { Row } from "../value/kind.ts"
 import { cellsOf, isLive, recordChange, type StoredRow } from "./change.ts"
-import { checkWatched, type Following, isRelated, mostWeight, tellingOf, type Told, weightOf } from "./watch.ts"
+import { checkWatched, isRelated, mostWeight, tellingOf, type Told, type WatchScope, weightOf } from "./watch.ts"
 
 const model = makeModel({
   fields: [
@@ -35,7 +35,7 @@ const read = (text: string): FilterTree =>
 const ann = { id: "ann", roles: [], tenant: "1" }
 const tenantOwn: FilterTree = { op: "compare", field: model.tenant!, is: "=", value: { of: "caller", value: "tenant" } }
 const own = read("owner = caller.id")
-const follow = (text = "", more: Partial<Following["access"]> = {}): Following => ({
+const follow = (text = "", more: Partial<WatchScope["access"]> = {}): WatchScope => ({
   access: { caller: ann, rows: allOf([tenantOwn, own]), ...more },
   filter: text === "" ? always : read(text)
 })
@@ -54,7 +54,7 @@ const stored = {
 const told = (
   before: StoredRow | null,
   after: StoredRow | null,
-  following: Following,
+  following: WatchScope,
   at = now
 ): readonly Told[] => {
   const change = recordChange(model, {

@@ -38,7 +38,7 @@ export interface Told {
 }
 
 /** Who follows what: the caller's access, and their checked filter. */
-export interface Following {
+export interface WatchScope {
   readonly access: Pick<Access, "caller" | "rows">
   readonly filter: FilterTree
 }
@@ -205,26 +205,26 @@ class Side {
   }
 
   /** A filter looks only at rows that its caller sees: how long it takes says something about them. */
-  passes({ access }: Following, filter: FilterTree): boolean {
+  passes({ access }: WatchScope, filter: FilterTree): boolean {
     return this.sees(access) && this.#passes(filter)
   }
 
   /** As far as that can be said without the related records; null: it depends on them. */
-  passesKnown({ access }: Following, filter: FilterTree): boolean | null {
+  passesKnown({ access }: WatchScope, filter: FilterTree): boolean | null {
     return this.sees(access) && evaluateKnown(filter, cellsOf(this.#row), this.#bindings())
   }
 
-  sees({ caller, rows }: Following["access"]): boolean {
+  sees({ caller, rows }: WatchScope["access"]): boolean {
     if (rows.op === "true") return true
     const asks = askedOf(rows)
     const who = JSON.stringify([asks.id ? caller.id : "", asks.tenant ? caller.tenant : ""])
-    let known = this.#seen.get(rows)
-    if (known === undefined) this.#seen.set(rows, known = new Map())
-    let answer = known.get(who)
+    let answers = this.#seen.get(rows)
+    if (answers === undefined) this.#seen.set(rows, answers = new Map())
+    let answer = answers.get(who)
     if (answer === undefined) {
       // Whoever is seen by related records alone is told nothing: they may have changed since.
       answer = evaluateKnown(rows, cellsOf(this.#row), { caller, now: this.#now, params: [] }) === true
-      known.set(who, answer)
+      answers.set(who, answer)
     }
     return answer
   }
@@ -249,9 +249,9 @@ const nothing: readonly Told[] = []
 /** A change for those who follow. */
 export interface Telling {
   /** `passing`: for a filter through relations, the keys of records that pass it now, as the database says. */
-  readonly told: (following: Following, passing?: ReadonlySet<string>) => readonly Told[]
+  readonly told: (following: WatchScope, passing?: ReadonlySet<string>) => readonly Told[]
   /** The key of the record that the database has to be asked about for a filter through relations; null where it need not. */
-  readonly asks: (following: Following) => Row | null
+  readonly asks: (following: WatchScope) => Row | null
   /** Characters of the rows. */
   readonly size: number
 }

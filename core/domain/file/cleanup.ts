@@ -27,7 +27,7 @@ export const cleanupLimits = { entries: 10_000, milliseconds: 5 * 60_000, group:
  * A write can schedule the delete of a file before it commits. An entry whose file is still held stays for this long, so that the delete is not
  * lost. This is longer than any transaction of the service.
  */
-export const settlingMs = 10 * 60_000
+export const patienceMs = 10 * 60_000
 
 /** A scheduled delete of a file with its variants, or of variants alone. */
 export interface CleanupEntry {

@@ -63,7 +63,7 @@ describe("links", () => {
     expect(readLinkLifetime(declared)).toBe(seconds)
   })
 
-  it("have the form of the spec", () => {
+  it("have the documented form", () => {
     expect(fileAddress("/api", "private", link.path) + linkQuery(link, "SIG")).toBe(
       "/api/files/private/t1/a%20b.pdf?r=orders&k=5&f=invoice&exp=1800003600&sig=SIG"
     )
@@ -168,7 +168,7 @@ describe("scheduled deletes", () => {
   const variants = [{ name: "card", extension: "webp", width: 3, height: 2 }]
   const file = { provider: "public", path: "_/a.png", name: "a.png", size: 5, variants }
 
-  it("are named by their time, in its order, and hold what the spec says", () => {
+  it("are named by their time, in its order, and hold what is documented", () => {
     const due = Date.parse("2026-11-23T07:45:00.123Z")
     expect(entryName(due, "id_-1")).toBe(`${cleanupFolder}20261123T074500123Z-id_-1.json`)
     expect(dueOf(entryName(due, "id_-1"))).toBe(due)

@@ -15,14 +15,14 @@ const invisible = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u
 
 /** The longest beginning of a text that has at most so many bytes of UTF-8 and ends with a whole character. */
 const cut = (text: string, bytes: number): string => {
-  let kept = ""
+  let start = ""
   let size = 0
   for (const character of text) {
     size += encoder.encode(character).length
     if (size > bytes) break
-    kept += character
+    start += character
   }
-  return kept
+  return start
 }
 
 /**

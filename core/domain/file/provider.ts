@@ -165,8 +165,8 @@ const readOptions = (name: string, of: "local" | "s3", options: Bag, at: string,
   }
   const files = typeof maxFiles === "number" && Number.isSafeInteger(maxFiles) && maxFiles >= 0 ? maxFiles : null
   if (maxFiles !== undefined && files === null) wrong("maxFiles", "Write a whole number.")
-  const kept = retention === undefined ? null : readDuration(retention)
-  if (retention !== undefined && kept === null) {
+  const duration = retention === undefined ? null : readDuration(retention)
+  if (retention !== undefined && duration === null) {
     wrong("retention", "Write a duration such as \"1d\", \"12 hours\" or \"0\".")
   }
   const publicUrl = url("publicUrl")
@@ -175,7 +175,15 @@ const readOptions = (name: string, of: "local" | "s3", options: Bag, at: string,
   const linkLifetime = lifetime === undefined ? null : readLinkLifetime(lifetime)
   if (lifetime !== undefined && linkLifetime === null) wrong("linkLifetime", lifetimeFix)
   if (lifetime !== undefined && isPublic) wrong("linkLifetime", "Remove it: links of public files have no end.")
-  const shared = { name, public: isPublic, publicUrl, retention: kept, maxBytes: most, maxFiles: files, linkLifetime }
+  const shared = {
+    name,
+    public: isPublic,
+    publicUrl,
+    retention: duration,
+    maxBytes: most,
+    maxFiles: files,
+    linkLifetime
+  }
   if (of === "local") {
     const dir = text("dir")
     if (options["dir"] === undefined) wrong("dir", "Write dir with the path of a folder.")

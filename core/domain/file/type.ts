@@ -231,7 +231,7 @@ export const extensionOfType = (type: string): string => extensionByType.get(typ
 /** Whether the table has the type. Files are stored and served only with types of the table. */
 export const isKnownType = (type: string): boolean => extensionByType.has(type)
 
-/** The types that the text rule of the spec takes from a name or a Content-Type. */
+/** The types of text that a name or a Content-Type decides (docs/guides/files.md). */
 const textTypes: ReadonlySet<string> = new Set([
   "text/csv",
   "text/tab-separated-values",
@@ -307,9 +307,9 @@ export const isSvg = (bytes: Uint8Array): boolean => {
       ? ">"
       : null
     if (end === null) return /^<(?:svg:)?svg[\s/>]/.test(text.slice(at, at + 10))
-    const found = text.indexOf(end, at + 2)
-    if (found === -1) return false
-    at = found + end.length
+    const close = text.indexOf(end, at + 2)
+    if (close === -1) return false
+    at = close + end.length
     while (/\s/.test(text.charAt(at))) at++
   }
   return false

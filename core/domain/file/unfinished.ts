@@ -94,10 +94,10 @@ export const underWay = (
 ): { readonly uploads: number; readonly bytes: number } => {
   let [uploads, bytes] = [0, 0]
   for (const { path } of listed) {
-    const found = readUnfinished(path)
-    if (found?.of !== "upload" || now - found.created >= unfinishedMs) continue
+    const unfinished = readUnfinished(path)
+    if (unfinished?.of !== "upload" || now - unfinished.created >= unfinishedMs) continue
     uploads++
-    bytes += found.length
+    bytes += unfinished.length
   }
   return { uploads, bytes }
 }
@@ -109,8 +109,10 @@ export const firstOf = (
   now: number
 ): UnfinishedPath | null => {
   for (const { path } of listed) {
-    const found = readUnfinished(path)
-    if (found?.of === "upload" && found.id.startsWith(id) && now - found.created < unfinishedMs) return found
+    const unfinished = readUnfinished(path)
+    if (unfinished?.of === "upload" && unfinished.id.startsWith(id) && now - unfinished.created < unfinishedMs) {
+      return unfinished
+    }
   }
   return null
 }

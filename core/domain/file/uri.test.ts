@@ -24,7 +24,7 @@ const file = (more: Partial<StoredFile> = {}): StoredFile => ({
 })
 
 describe("stored values", () => {
-  it("have the form of the spec", () => {
+  it("have the documented form", () => {
     expect(writeStored(file({ name: "a b.pdf" }))).toBe("private:t1/abc.pdf?name=a%20b.pdf&size=12345")
     const variants = [
       { name: "card", extension: "webp", width: 300, height: 200 },

@@ -26,22 +26,22 @@ const side = (pixels: number): number => Math.max(1, Math.round(pixels))
  * smaller than the box, `cover` gives the box's shape with fewer pixels.
  */
 export const cutOf = ({ fit, height, width }: Pick<Variant, "fit" | "height" | "width">, source: Pixels): Cut => {
-  let kept: Pixels = source
+  let area: Pixels = source
   if (fit === "cover" && width !== null && height !== null) {
-    kept = {
+    area = {
       width: Math.min(source.width, side(source.height * width / height)),
       height: Math.min(source.height, side(source.width * height / width))
     }
   }
-  const scale = Math.min(1, (width ?? Infinity) / kept.width, (height ?? Infinity) / kept.height)
+  const scale = Math.min(1, (width ?? Infinity) / area.width, (height ?? Infinity) / area.height)
   return {
     from: {
-      left: Math.floor((source.width - kept.width) / 2),
-      top: Math.floor((source.height - kept.height) / 2),
-      ...kept
+      left: Math.floor((source.width - area.width) / 2),
+      top: Math.floor((source.height - area.height) / 2),
+      ...area
     },
-    width: side(kept.width * scale),
-    height: side(kept.height * scale)
+    width: side(area.width * scale),
+    height: side(area.height * scale)
   }
 }
 

@@ -12,7 +12,7 @@ import { holdsValues } from "./literal.ts"
 import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
 import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
-import { type Place, placeOf, presentAt, through } from "./path.ts"
+import { type PathField, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
 import type { FilterTree } from "./tree.ts"
 import { allOf, anyOf, not } from "./tree.ts"
@@ -52,7 +52,7 @@ const operatorsOf = (field: Field): readonly Comparator[] =>
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
-const allowed = ({ field, name }: Place): string => {
+const allowed = ({ field, name }: PathField): string => {
   if (holdsValues(field)) {
     return `Write ${name}:value (has the element), in(${name}, …) (has one of them), length(${name}) >= 2, ${name}:* or isNull(${name}).`
   }
@@ -67,11 +67,11 @@ const textEquals = (checking: Checking, field: Field, { value }: Restriction): F
   if (parts === null) return null
   if (parts.length === 1) return { op: "compare", field, is: "=", value: { of: "literal", text: parts[0]! } }
   // Stars in a row say the same as one.
-  const kept = parts.filter((part, at) => part !== "" || at === 0 || at === parts.length - 1)
-  return isTooLongToSeek(checking, value, kept.join("*")) ? null : { op: "match", field, parts: kept }
+  const merged = parts.filter((part, at) => part !== "" || at === 0 || at === parts.length - 1)
+  return isTooLongToSeek(checking, value, merged.join("*")) ? null : { op: "match", field, parts: merged }
 }
 
-const equals = (checking: Checking, { field, name }: Place, restriction: Restriction): FilterTree | null => {
+const equals = (checking: Checking, { field, name }: PathField, restriction: Restriction): FilterTree | null => {
   const operand = field.kind === "text"
     ? callerOf(checking, field, restriction.value)
     : operandOf(checking, field, restriction.value, name)
@@ -79,7 +79,7 @@ const equals = (checking: Checking, { field, name }: Place, restriction: Restric
   return operand === null ? null : { op: "compare", field, is: "=", value: operand }
 }
 
-const has = (checking: Checking, place: Place, restriction: Restriction): FilterTree | null => {
+const has = (checking: Checking, place: PathField, restriction: Restriction): FilterTree | null => {
   const { field } = place
   const { isAt, value } = restriction
   if (field.kind === "list") {

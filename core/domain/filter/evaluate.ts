@@ -102,9 +102,9 @@ export type CellOf = (field: Field) => Cell
 /**
  * All records of the way's target whose far field has that value, whoever may see them. Who has none at hand leaves it out, and asks `evaluateKnown`.
  */
-export type Related = (way: Way, value: string) => Iterable<CellOf>
+export type RowsThrough = (way: Way, value: string) => Iterable<CellOf>
 
-const unrelated: Related = () => {
+const unrelated: RowsThrough = () => {
   throw new Error("There are no related records at hand.")
 }
 
@@ -114,7 +114,7 @@ export const cellThrough = (
   field: Field,
   cellOf: CellOf,
   bindings: Bindings,
-  related: Related
+  related: RowsThrough
 ): Cell => {
   const [way, ...rest] = ways
   if (way === undefined) return cellIn(field, cellOf)
@@ -132,16 +132,16 @@ const passing = (
   most: number,
   cellOf: CellOf,
   bindings: Bindings,
-  related: Related
+  related: RowsThrough
 ): number => {
   const value = cellOf(way.relation.from)
-  let found = 0
+  let count = 0
   if (value === null || most === 0) return 0
   for (const record of related(way, value)) {
     if (!evaluate(way.rows, record, bindings, related) || !evaluate(item, record, bindings, related)) continue
-    if (++found === most) break
+    if (++count === most) break
   }
-  return found
+  return count
 }
 
 /**
@@ -152,7 +152,7 @@ export const evaluate = (
   tree: FilterTree,
   cellOf: CellOf,
   bindings: Bindings,
-  related: Related = unrelated
+  related: RowsThrough = unrelated
 ): boolean => {
   switch (tree.op) {
     case "true":
@@ -197,7 +197,7 @@ export const evaluateKnown = (
   tree: FilterTree,
   cellOf: (field: Field) => Cell | undefined,
   bindings: Bindings,
-  related?: Related
+  related?: RowsThrough
 ): boolean | null => {
   switch (tree.op) {
     case "and":

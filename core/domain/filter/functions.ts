@@ -13,9 +13,9 @@ import { hasEquality } from "../value/traits.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, holdsValues, operandOf, soughtOf } from "./literal.ts"
 import { fieldUsage } from "./pair.ts"
-import type { Call, FunctionName, Syntax, Value } from "./parse.ts"
+import type { FunctionCall, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
-import { type End, endOf, type Place, placeOf, presentAt, through, vectorOf } from "./path.ts"
+import { type End, endOf, type PathField, placeOf, presentAt, through, vectorOf } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
 import type { Comparison, FilterTree, Operand } from "./tree.ts"
 import { always, confined, not } from "./tree.ts"
@@ -28,10 +28,10 @@ interface FilterFunction {
   readonly usage: string
   readonly least: number
   readonly most: number
-  readonly check: (checking: Checking, args: readonly Value[], call: Call) => FilterTree | null
+  readonly check: (checking: Checking, args: readonly Value[], call: FunctionCall) => FilterTree | null
 }
 
-const fieldArgument = (checking: Checking, value: Value, usage: string): Place | null =>
+const fieldArgument = (checking: Checking, value: Value, usage: string): PathField | null =>
   value.of === "word"
     ? placeOf(checking, value, usage)
     : checking.findings.add(
@@ -45,10 +45,10 @@ const fieldArgument = (checking: Checking, value: Value, usage: string): Place |
 const fieldOfKind = (
   checking: Checking,
   value: Value,
-  call: Call,
+  call: FunctionCall,
   accepts: (field: Field) => boolean,
   usage: string
-): Place | null => {
+): PathField | null => {
   const place = fieldArgument(checking, value, usage)
   if (place === null || accepts(place.field)) return place
   const { field: { kind }, name } = place
@@ -105,7 +105,7 @@ const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): Filte
   return through(place.ways, { op: "words", field: place.field, text }, place.span)
 }
 
-const spanOf = ({ findings }: Checking, call: Call): Span => findings.span(call)
+const spanOf = ({ findings }: Checking, call: FunctionCall): Span => findings.span(call)
 
 const containsUsage = "contains(field, value) with a field of ranges"
 const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
@@ -129,7 +129,7 @@ export const holdsTree = (
 const rangeTree = (
   checking: Checking,
   [name, value]: readonly Value[],
-  call: Call,
+  call: FunctionCall,
   of: "value" | "range"
 ): FilterTree | null => {
   const usage = of === "value" ? containsUsage : overlapsUsage
@@ -455,7 +455,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
 const isFunction = (name: string): name is FunctionName => Object.hasOwn(functions, name)
 
 /** The tree of a function that stands as a condition, or null after reporting. */
-export const callTree = (checking: Checking, call: Call): FilterTree | null => {
+export const callTree = (checking: Checking, call: FunctionCall): FilterTree | null => {
   const name = call.name.text
   if (!isFunction(name)) {
     return checking.findings.add(

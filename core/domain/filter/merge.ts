@@ -19,7 +19,7 @@ const flipped = (tree: FilterTree): FilterTree =>
     ? anyOf(tree.items.map(flipped))
     : allOf(tree.items.map(flipped))
 
-/** Conditions of one relation among those that must all hold: what some record passes, and what none passes. */
+/** The conditions about one relation among conditions that must all hold: some record passes the first list, no record passes the second. */
 interface Group {
   readonly first: Some
   readonly some: FilterTree[]
@@ -27,16 +27,16 @@ interface Group {
 }
 
 class Groups {
-  readonly #known = new Map<Relation, Map<FilterTree, Group>>()
+  readonly #groups = new Map<Relation, Map<FilterTree, Group>>()
 
   /** The group of a way, and whether it is new. */
   of(first: Some): readonly [group: Group, isNew: boolean] {
     const { relation, rows }: Way = first.way
-    let known = this.#known.get(relation)
-    if (known === undefined) this.#known.set(relation, known = new Map())
-    let group = known.get(rows)
+    let byRows = this.#groups.get(relation)
+    if (byRows === undefined) this.#groups.set(relation, byRows = new Map())
+    let group = byRows.get(rows)
     if (group !== undefined) return [group, false]
-    known.set(rows, group = { first, some: [], none: [] })
+    byRows.set(rows, group = { first, some: [], none: [] })
     return [group, true]
   }
 }
@@ -45,21 +45,21 @@ const conjunction = (trees: readonly FilterTree[]): FilterTree => {
   const all = allOf(trees)
   if (all.op !== "and") return all
   const groups = new Groups()
-  const kept: Array<FilterTree | Group> = []
+  const items: Array<FilterTree | Group> = []
   for (const item of all.items) {
     const denied = item.op === "not" && item.item.op === "some" ? item.item : null
     // Two conditions on several records may hold by different ones. None passes the first and none the second: none passes either.
     const one = denied ?? (item.op === "some" && !item.way.relation.many ? item : null)
     if (one === null) {
-      kept.push(item)
+      items.push(item)
       continue
     }
     const [group, isNew] = groups.of(one)
-    if (isNew) kept.push(group)
+    if (isNew) items.push(group)
     if (denied === null) group.some.push(one.item)
     else group.none.push(one.item)
   }
-  return allOf(kept.flatMap((each) => "op" in each ? [each] : groupTrees(each)))
+  return allOf(items.flatMap((each) => "op" in each ? [each] : groupTrees(each)))
 }
 
 const groupTrees = ({ first, none, some }: Group): readonly FilterTree[] => {
@@ -114,15 +114,15 @@ const merge = (tree: FilterTree): FilterTree => {
   }
 }
 
-const known = new WeakMap<FilterTree, FilterTree>()
+const results = new WeakMap<FilterTree, FilterTree>()
 
 /** The tree in the form for databases. A tree without relations stays what it is. */
 export const merged = (tree: FilterTree): FilterTree => {
   if (isPlain(tree)) return tree
-  let made = known.get(tree)
+  let made = results.get(tree)
   if (made === undefined) {
-    known.set(tree, made = merge(tree))
-    known.set(made, made)
+    results.set(tree, made = merge(tree))
+    results.set(made, made)
   }
   return made
 }

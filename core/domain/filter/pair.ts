@@ -7,8 +7,8 @@ import type { Field } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
 import { hasOrder } from "../value/traits.ts"
 import type { Checking } from "./literal.ts"
-import type { Call, Syntax } from "./parse.ts"
-import { type Place, placeOf, through } from "./path.ts"
+import type { FunctionCall, Syntax } from "./parse.ts"
+import { type PathField, placeOf, through } from "./path.ts"
 import { quote } from "./scope.ts"
 import type { Comparison, FilterTree } from "./tree.ts"
 import { not } from "./tree.ts"
@@ -35,9 +35,9 @@ const isOrdered = (field: Field, other: Field): boolean =>
 /** The tree of a comparison with another field, or null after reporting. */
 export const pairTree = (
   checking: Checking,
-  { field, name, span, ways }: Place,
+  { field, name, span, ways }: PathField,
   { is, isAt }: Extract<Syntax, { readonly node: "restriction" }>,
-  call: Call
+  call: FunctionCall
 ): FilterTree | null => {
   const { findings } = checking
   const [written, more] = call.args

@@ -56,14 +56,14 @@ export interface Shift extends Span {
 }
 
 /** `name(args)`; `shift` is the sum of the offsets that follow, in microseconds. The span has them. */
-export interface Call extends Span {
+export interface FunctionCall extends Span {
   readonly of: "call"
   readonly name: Word
   readonly args: readonly Value[]
   readonly shift: Shift | null
 }
 
-export type Value = Word | Quoted | Call
+export type Value = Word | Quoted | FunctionCall
 
 export type Syntax =
   | { readonly node: "and" | "or"; readonly items: readonly Syntax[] }
@@ -75,11 +75,11 @@ export type Syntax =
     readonly isAt: Span
     readonly value: Value
   }
-  | { readonly node: "call"; readonly call: Call }
+  | { readonly node: "call"; readonly call: FunctionCall }
   /** A call that is compared: `count(lines) >= 3`. */
   | {
     readonly node: "counted"
-    readonly call: Call
+    readonly call: FunctionCall
     readonly is: Comparator
     readonly isAt: Span
     readonly value: Value
@@ -360,7 +360,7 @@ class Parser {
     return { node: "restriction", field, is, isAt, value: this.value(level, `after ${is}`) }
   }
 
-  counted(call: Call, level: number): Syntax {
+  counted(call: FunctionCall, level: number): Syntax {
     const { end, start, text } = this.token
     this.advance()
     return {
@@ -407,12 +407,12 @@ class Parser {
   }
 
   /** A call in value position. After the name of a field no offset can stand, so that a dash there begins a condition. */
-  called(name: Word, level: number): Call {
+  called(name: Word, level: number): FunctionCall {
     const call = this.call(name, level)
     return name.text === "field" ? call : this.shifted(call)
   }
 
-  call(name: Word, level: number): Call {
+  call(name: Word, level: number): FunctionCall {
     const inside = this.enter(level + 1, this.token)
     const open = this.token
     this.advance()
@@ -443,7 +443,7 @@ class Parser {
   }
 
   /** Reads the offsets after a call in value position: `now() - 7d`, `now() -7d + 1h`. A sign there begins an offset and nothing else. */
-  shifted(call: Call): Call {
+  shifted(call: FunctionCall): FunctionCall {
     let shift = null as Shift | null
     for (;;) {
       const sign = this.token

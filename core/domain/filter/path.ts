@@ -18,7 +18,7 @@ import { confined, not } from "./tree.ts"
 export const maxRelationDepth = 3
 
 /** A field, or one at the end of a path. */
-export interface Place {
+export interface PathField {
   readonly field: Field
   /** Its name with those of the relations. */
   readonly name: string
@@ -33,7 +33,7 @@ export interface End {
 }
 
 /** Where a path begins, and where its errors go. */
-export type Following = Pick<Checking, "depth" | "findings" | "scope">
+export type PathStart = Pick<Checking, "depth" | "findings" | "scope">
 
 /** What goes along a path: how a text is refused that goes too far, or where no path leads. */
 export interface Traveller {
@@ -43,12 +43,12 @@ export interface Traveller {
 
 const asCondition: Traveller = { what: "condition", otherwise: "Ask for fields of the record itself." }
 
-const nowhere = ({ findings }: Following, name: Word, { otherwise, what }: Traveller): null =>
+const nowhere = ({ findings }: PathStart, name: Word, { otherwise, what }: Traveller): null =>
   findings.add("unknown-field", `No ${what} can go through relations here.`, otherwise, name)
 
 /** Follows relations. `missing` says how an unknown name is refused. */
 export const follow = (
-  checking: Following,
+  checking: PathStart,
   name: Word,
   steps: readonly string[],
   missing: (hint: string) => null,
@@ -86,7 +86,7 @@ export const hintFor = (text: string, before: readonly string[], names: readonly
 }
 
 /** Refuses a path with an empty part. */
-export const isWhole = ({ findings }: Following, name: Word, parts: readonly string[]): boolean => {
+export const isWhole = ({ findings }: PathStart, name: Word, parts: readonly string[]): boolean => {
   if (!parts.includes("")) return true
   findings.add("syntax", "A path has an empty part.", "Write it as customer.country.", name)
   return false
@@ -104,7 +104,7 @@ export const relationSteps = (scope: FilterScope, words: readonly string[]): num
 }
 
 /** The field that a name or a path stands for, or null after reporting. `usage` as of `fieldOf`. */
-export const placeOf = (checking: Checking, name: Word, usage?: string): Place | null => {
+export const placeOf = (checking: Checking, name: Word, usage?: string): PathField | null => {
   const { findings, scope } = checking
   const span = findings.span(name)
   if (!name.text.includes(".") || scope.names.has(name.text)) {
@@ -134,7 +134,7 @@ export const placeOf = (checking: Checking, name: Word, usage?: string): Place |
 }
 
 /** The search vector at the end of a path, or null after reporting. */
-export const vectorOf = (checking: Checking, name: Word): Place | null => {
+export const vectorOf = (checking: Checking, name: Word): PathField | null => {
   const { findings } = checking
   const parts = [...pathParts(name.text)]
   if (!isWhole(checking, name, parts)) return null
@@ -174,4 +174,5 @@ export const through = (ways: readonly Way[], tree: FilterTree, span: Span): Fil
   ways.reduceRight<FilterTree>((item, way) => ({ op: "some", way, item: confined(item, way.rows), span }), tree)
 
 /** The condition that a place has a value. */
-export const presentAt = ({ field, span, ways }: Place): FilterTree => through(ways, not({ op: "null", field }), span)
+export const presentAt = ({ field, span, ways }: PathField): FilterTree =>
+  through(ways, not({ op: "null", field }), span)

@@ -49,8 +49,12 @@ const insideText = (match: RegExpExecArray): string => {
   const [written, name, short, long, letter] = match
   const code = short ?? long
   if (code !== undefined) return `\\x{${code}}`
-  const known = name ?? letter
-  return known !== undefined && Object.hasOwn(classes, known) ? classes[known]! : written === "[" ? "\\[" : written
+  const letters = name ?? letter
+  return letters !== undefined && Object.hasOwn(classes, letters)
+    ? classes[letters]!
+    : written === "["
+    ? "\\["
+    : written
 }
 
 const translate = (pattern: string): string => {

@@ -14,7 +14,7 @@ const escaped = (text: string): string => text.replace(/[\\"*\n\r\t]/g, (char) =
 const quoted = (text: string): string => `"${escaped(text)}"`
 
 /** A backslash of a pattern is written as it is, except before a character that it would escape. */
-const quotedPattern = (pattern: string): string => `"${pattern.replace(/\\(?=[\\"']|$)|"/g, (found) => `\\${found}`)}"`
+const quotedPattern = (pattern: string): string => `"${pattern.replace(/\\(?=[\\"']|$)|"/g, (part) => `\\${part}`)}"`
 
 // Weeks are written as days, the usual form: `now() - 7d`.
 const units: ReadonlyArray<readonly [string, bigint]> = [["d", 86_400n], ["h", 3_600n], ["m", 60n], ["s", 1n]]

@@ -7,7 +7,7 @@ import { withoutSpans } from "../../../test/support/filter.ts"
 import { makeModel } from "../../../test/support/model.ts"
 import type { Model } from "../model/model.ts"
 import type { Cell } from "../value/kind.ts"
-import { evaluate, evaluateKnown, type Related } from "./evaluate.ts"
+import { evaluate, evaluateKnown, type RowsThrough } from "./evaluate.ts"
 import { countsIn, merged, relatedLeaves } from "./merge.ts"
 import { printFilter } from "./print.ts"
 import { type FilterError, type FilterScope, readFilter, type Step } from "./read.ts"
@@ -259,7 +259,7 @@ describe("evaluate", () => {
     }]
   }
   const bindings: Bindings = { caller: { id: "u", tenant: null }, now: 0n, params: [] }
-  const related: Related = ({ model, to }, value) =>
+  const related: RowsThrough = ({ model, to }, value) =>
     tables[model.name]!.filter((row) => row[to.name] === value).map((row) => (field) => row[field.name] ?? null)
   const passing = (text: string): string =>
     tables["orders"]!.filter((row) => evaluate(read(text), (field) => row[field.name] ?? null, bindings, related))

@@ -140,10 +140,10 @@ export const nearest = (text: string, choices: Iterable<string>): string | null 
   let best: string | null = null
   let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1
   for (const choice of choices) {
-    const found = distance(wanted, choice.toLowerCase(), bestDistance - 1)
-    if (found < bestDistance) {
+    const edits = distance(wanted, choice.toLowerCase(), bestDistance - 1)
+    if (edits < bestDistance) {
       best = choice
-      bestDistance = found
+      bestDistance = edits
     }
   }
   return best

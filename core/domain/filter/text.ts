@@ -40,9 +40,9 @@ export const matchesParts = (text: string, parts: readonly string[]): boolean =>
   let at = first.length
   // The leftmost place of every part leaves the most room for the rest.
   for (let i = 1; i < parts.length - 1; i++) {
-    const found = text.indexOf(parts[i]!, at)
-    if (found === -1) return false
-    at = found + parts[i]!.length
+    const start = text.indexOf(parts[i]!, at)
+    if (start === -1) return false
+    at = start + parts[i]!.length
   }
   return at <= end
 }
@@ -51,12 +51,12 @@ const words = /[\p{Alphabetic}\p{Nd}]+/gu
 
 /** The distinct trigrams of a text by pg_trgm's rules: of every lower-cased word, with two blanks before and one after it. */
 const trigrams = (text: string): ReadonlySet<string> => {
-  const found = new Set<string>()
+  const parts = new Set<string>()
   for (const [word] of text.matchAll(words)) {
     const chars = [" ", " ", ...Array.from(lower(word)), " "]
-    for (let at = 0; at + 2 < chars.length; at++) found.add(chars[at]! + chars[at + 1]! + chars[at + 2]!)
+    for (let at = 0; at + 2 < chars.length; at++) parts.add(chars[at]! + chars[at + 1]! + chars[at + 2]!)
   }
-  return found
+  return parts
 }
 
 /** pg_trgm's `similarity(a, b) >= 0.3`, decided in whole numbers. Texts without letters or digits are similar to nothing. */

@@ -135,10 +135,10 @@ const pairs = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 export const both = (left: FilterTree, right: FilterTree): FilterTree => {
   if (left.op === "true") return right
   if (right.op === "true") return left
-  let known = pairs.get(left)
-  if (known === undefined) pairs.set(left, known = new WeakMap())
-  let tree = known.get(right)
-  if (tree === undefined) known.set(right, tree = allOf([left, right]))
+  let byRight = pairs.get(left)
+  if (byRight === undefined) pairs.set(left, byRight = new WeakMap())
+  let tree = byRight.get(right)
+  if (tree === undefined) byRight.set(right, tree = allOf([left, right]))
   return tree
 }
 
@@ -191,10 +191,10 @@ const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
  */
 export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
   if (rows.op === "true" || conditionsOf(tree, "regex").length === 0) return tree
-  let known = confinements.get(rows)
-  if (known === undefined) confinements.set(rows, known = new WeakMap())
-  let made = known.get(tree)
-  if (made === undefined) known.set(tree, made = confine(tree, rows))
+  let byTree = confinements.get(rows)
+  if (byTree === undefined) confinements.set(rows, byTree = new WeakMap())
+  let made = byTree.get(tree)
+  if (made === undefined) byTree.set(tree, made = confine(tree, rows))
   return made
 }
 
@@ -247,9 +247,9 @@ const nothingRelated: readonly RelatedTree[] = []
 
 /** All conditions about related records in a tree, also those inside others and in the rows that they see. */
 export const relatedOf = (tree: FilterTree): readonly RelatedTree[] => {
-  let found = relatedTrees.get(tree)
-  if (found === undefined) relatedTrees.set(tree, found = relatedIn(tree))
-  return found
+  let related = relatedTrees.get(tree)
+  if (related === undefined) relatedTrees.set(tree, related = relatedIn(tree))
+  return related
 }
 
 /** Whether a tree asks for related records, so that only the database can judge it. */

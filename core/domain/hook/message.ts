@@ -22,11 +22,11 @@ const secretHeader =
 export const keptHeaders = (
   headers: Iterable<readonly [name: string, value: string]>
 ): { readonly [name: string]: string } | null => {
-  const kept = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const).filter(([name]) =>
+  const lines = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const).filter(([name]) =>
     !secretHeader.test(name)
   )
-  const characters = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-  return characters <= mostHeaders ? Object.fromEntries(kept) : null
+  const characters = lines.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  return characters <= mostHeaders ? Object.fromEntries(lines) : null
 }
 
 /** A message before it is stored. */

@@ -1,6 +1,6 @@
 /**
- * How requests of other systems are signed: which headers say it, which text stands before the body in what was signed, and how old that may be. It
- * computes no hash and compares none. What it refuses, nobody with a secret has signed lately.
+ * Signatures of other systems' requests: the headers, the text that is signed before the body, and the age that a signature may have. It computes no
+ * hash and compares none. A request that it refuses has no recent signature of somebody with the secret.
  */
 
 import * as Result from "effect/Result"
@@ -47,8 +47,8 @@ const fromBase64 = (text: string): Uint8Array | null => {
   return btoa(characters) === text ? Uint8Array.from(characters, (character) => character.charCodeAt(0)) : null
 }
 
-const present = (found: ReadonlyArray<Uint8Array | null>): readonly Uint8Array[] =>
-  found.flatMap((each) => each === null ? [] : [each]).slice(0, mostSignatures)
+const present = (signatures: ReadonlyArray<Uint8Array | null>): readonly Uint8Array[] =>
+  signatures.flatMap((each) => each === null ? [] : [each]).slice(0, mostSignatures)
 
 type Header = (name: string) => string | null
 

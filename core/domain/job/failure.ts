@@ -36,8 +36,8 @@ export const longestError = 2_000
 /** An error as it is kept with the job: its message, without what a database cannot hold. */
 export const errorText = (error: unknown): string => {
   const text = error instanceof Error ? error.message === "" ? error.name : error.message : String(error)
-  const kept = text.replaceAll("\0", "").toWellFormed()
-  return kept === "" ? "The job failed without a message." : kept.slice(0, longestError).toWellFormed()
+  const clean = text.replaceAll("\0", "").toWellFormed()
+  return clean === "" ? "The job failed without a message." : clean.slice(0, longestError).toWellFormed()
 }
 
 /** Whether an error is the database's refusal of writes (SQLSTATE 25006), however deep it was wrapped. */

@@ -43,9 +43,9 @@ const beforeAddress = /(?:href|src|action|background)\s*=\s*["']?$/i
 /** Addresses that cannot run code. */
 const harmless = /^(?:https?:|mailto:|tel:|cid:|[/#?]|$)/i
 
-const shown = (value: unknown, before: string): string => {
+const htmlOf = (value: unknown, before: string): string => {
   if (value === null || value === undefined || typeof value === "boolean") return ""
-  if (Array.isArray(value)) return value.map((each) => shown(each, "")).join("")
+  if (Array.isArray(value)) return value.map((each) => htmlOf(each, "")).join("")
   if (isHtml(value)) return value.text
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
     throw new TypeError("html takes texts, numbers, HTML made by html, and lists of them")
@@ -62,7 +62,7 @@ const shown = (value: unknown, before: string): string => {
  * html`<p>Dear ${name},</p><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`
  */
 export const html = (texts: TemplateStringsArray, ...values: readonly unknown[]): Html =>
-  make(texts.map((text, index) => index < values.length ? text + shown(values[index], text) : text).join(""))
+  make(texts.map((text, index) => index < values.length ? text + htmlOf(values[index], text) : text).join(""))
 
 /** What `defineTemplate` takes. Functions get the data as the schema made it. */
 export interface TemplateDeclaration<Input, Output> {

@@ -28,8 +28,8 @@ import {
   type MetaView,
   pagesFor,
   restrictView,
-  type Sight,
-  viewFor
+  viewFor,
+  type Visibility
 } from "./view.ts"
 
 /** What a client has to know of a file field. */
@@ -303,13 +303,13 @@ const argumentOf = ({ field }: Argument): MetaArgument => ({
 export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
   const { model, restricted } = access
   const visible = (resource: string): boolean => other(resource) !== null
-  const shown = (field: Field | null): string | null =>
+  const nameOf = (field: Field | null): string | null =>
     field !== null && restricted.byName.has(field.name) ? field.name : null
   const relations: MetaRelation[] = []
   for (const relation of model.relations.values()) {
     const target = other(relation.target)
     const listable = target !== null && !target.tenantMissing && target.decisions.read.of !== "deny"
-    if (!listable || shown(relation.from) === null || !target.restricted.byName.has(relation.to)) continue
+    if (!listable || nameOf(relation.from) === null || !target.restricted.byName.has(relation.to)) continue
     relations.push({
       name: relation.name,
       resource: relation.target,
@@ -321,13 +321,13 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
   return {
     name: model.name,
     ...(model.description === null ? {} : { description: model.description }),
-    primaryKey: model.key.every((field) => shown(field) !== null) ? model.key.map((field) => field.name) : [],
+    primaryKey: model.key.every((field) => nameOf(field) !== null) ? model.key.map((field) => field.name) : [],
     fields: restricted.fields.map((field) => fieldOf(field, access, visible)),
     relations,
     softDelete: model.softDelete !== null,
     tenantScoped: model.tenant !== null,
-    owner: shown(model.owner),
-    version: shown(model.version),
+    owner: nameOf(model.owner),
+    version: nameOf(model.version),
     ...(model.function !== undefined && access.decisions.read.of !== "deny"
       ? { arguments: model.function.arguments.map(argumentOf) }
       : {}),
@@ -347,7 +347,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     if (access !== null) accesses.set(name, access)
   }
   const reached = (name: string): Access | null => accesses.get(name) ?? null
-  const sight: Sight = {
+  const sight: Visibility = {
     exists: (resource) => models.has(resource),
     visible: (resource) => accesses.has(resource),
     listed: (resource) => {

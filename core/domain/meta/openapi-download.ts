@@ -32,7 +32,7 @@ const always: Doc = {
   "Cross-Origin-Resource-Policy": header("Always `cross-origin`.")
 }
 
-const shown: Doc = {
+const headers: Doc = {
   ...always,
   "Content-Disposition": header(
     "`inline` for raster images, PDF, audio and video without `download=1`, else `attachment`; with the file's name."
@@ -43,7 +43,7 @@ const shown: Doc = {
 
 const sent = (description: string, more: Doc = {}): Doc => ({
   description,
-  headers: { ...headersOf(), ...shown, ...more },
+  headers: { ...headersOf(), ...headers, ...more },
   content: {
     "*/*": { schema: { type: "string", format: "binary", description: "Its type is that of its extension." } }
   }
@@ -95,7 +95,7 @@ export const filePaths = (parent: string, subjects: Subjects, tag: string, admin
                 ...always,
                 "Location": header("Presigned address.")
               }),
-              "304": plain("The version held is current.", shown),
+              "304": plain("The version held is current.", headers),
               "416": plain("The range begins behind the end.", {
                 ...always,
                 "Content-Range": header("How many bytes there are.")

@@ -34,7 +34,7 @@ const proof = closedObject({
   solution: { ...text, pattern: "^(0|[1-9][0-9]{0,15})$", description: "A decimal number." }
 }, ["challenge", "solution"])
 
-const shown = openObject({
+const visible = openObject({
   name: text,
   title: text,
   fields: { type: "array", items: text },
@@ -66,7 +66,7 @@ export const formPaths = (parent: string, forms: readonly OpenForm[], tag: strin
     })
     return [
       [path, {
-        get: asked("readForm", `What the form "${name}" asks for`, answer("The form.", shown)),
+        get: asked("readForm", `What the form "${name}" asks for`, answer("The form.", visible)),
         post: {
           ...open,
           operationId: `submitForm.${idOf(name)}`,

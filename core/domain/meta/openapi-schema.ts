@@ -424,7 +424,7 @@ const listsBelow = ({ access: { restricted }, relations }: Subject, subjects: Su
       : [[name, { type: "array", maxItems: maxOperations - 1, items: createSchema(below.access, to) }]]
   }))
 
-/** What an update takes for a field: a value, or of an integer or decimal what is to be added to the stored one. */
+/** The schema of a field in an update: a value, or an amount to add to a stored integer or decimal. */
 const patchSchema = (field: Field): Doc =>
   field.kind === "integer" || field.kind === "decimal"
     ? { anyOf: [bodySchema(field), ref("schemas", "Addition")] }

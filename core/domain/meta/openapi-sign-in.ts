@@ -1,6 +1,6 @@
 /**
- * The routes of sign-in in the OpenAPI document: those of passwords, and those of second factors and passkeys where they are on.
- * better-auth makes the answers, so only what clients need of them is promised. It decides nothing about who may call them.
+ * The routes of sign-in in the OpenAPI document: passwords always, second factors and passkeys where they are on. better-auth makes the answers, so
+ * the document promises only the members that clients need. It decides nothing about rights.
  */
 
 import type { AccountMails } from "../account/mails.ts"

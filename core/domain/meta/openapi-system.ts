@@ -45,14 +45,14 @@ const freeTag = (subjects: Subjects, name: string): string => subjects.has(name)
 // ---------------------------------------------------------------------------------------------------------------- problems
 
 const slugsByStatus = (): ReadonlyMap<number, readonly string[]> => {
-  const found = new Map<number, string[]>()
+  const slugs = new Map<number, string[]>()
   for (const [slug, { status, title }] of Object.entries(problemKinds)) {
     const line = `\`${slug}\`: ${title}.`
-    const known = found.get(status)
-    if (known === undefined) found.set(status, [line])
-    else known.push(line)
+    const lines = slugs.get(status)
+    if (lines === undefined) slugs.set(status, [line])
+    else lines.push(line)
   }
-  return found
+  return slugs
 }
 
 const problemTable = (): string => {

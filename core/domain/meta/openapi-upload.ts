@@ -9,11 +9,11 @@ const text: Doc = { type: "string" }
 const bytes: Doc = { type: "integer", minimum: 0 }
 
 const header = (name: string, description: string, schema: Doc): Doc => ({ name, in: "header", description, schema })
-const shown = (description: string, schema: Doc): Doc => ({ description, schema })
+const part = (description: string, schema: Doc): Doc => ({ description, schema })
 
-const version: Doc = shown("The version of the protocol.", { type: "string", enum: [tusVersion] })
-const expires: Doc = shown("When the upload and its address end.", text)
-const offset: Doc = shown("Where the next piece begins, in bytes.", bytes)
+const version: Doc = part("The version of the protocol.", { type: "string", enum: [tusVersion] })
+const expires: Doc = part("When the upload and its address end.", text)
+const offset: Doc = part("Where the next piece begins, in bytes.", bytes)
 
 const plain = (description: string, headers: Doc): Doc => ({
   description,
@@ -133,8 +133,8 @@ export const uploadPaths = (subject: Subject, collection: string): { readonly [p
       head: each("upload_state", "How much of an upload has arrived", [required(sentVersion)], {
         "200": plain("The upload goes on at `Upload-Offset`.", {
           "Upload-Offset": offset,
-          "Upload-Length": shown("Bytes of the whole file.", bytes),
-          "Upload-Metadata": shown("As it was sent.", text),
+          "Upload-Length": part("Bytes of the whole file.", bytes),
+          "Upload-Metadata": part("As it was sent.", text),
           "Upload-Expires": expires
         }),
         ...refusals(401, 403, 404, 412)

@@ -133,32 +133,32 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
 }
 
 /** Adds the components that a part of the document refers to, directly or through other components. */
-const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
+const references = (part: Json, names: Set<string>, components: { readonly [kind: string]: Doc }): void => {
   if (part === null || typeof part !== "object") return
   if (isJsonList(part)) {
-    for (const item of part) references(item, found, components)
+    for (const item of part) references(item, names, components)
     return
   }
   for (const [member, value] of Object.entries(part)) {
-    if (member !== "$ref" || typeof value !== "string") references(value, found, components)
-    else if (!found.has(value)) {
-      found.add(value)
+    if (member !== "$ref" || typeof value !== "string") references(value, names, components)
+    else if (!names.has(value)) {
+      names.add(value)
       const [kind = "", name = ""] = value.slice("#/components/".length).split("/")
-      references(components[kind]?.[name] ?? null, found, components)
+      references(components[kind]?.[name] ?? null, names, components)
     }
   }
 }
 
 /** The components that the paths use. */
 const used = (paths: Doc, components: { readonly [kind: string]: Doc }): Doc => {
-  const found = new Set<string>()
-  references(paths, found, components)
-  const kept: { [kind: string]: Json } = {}
+  const names = new Set<string>()
+  references(paths, names, components)
+  const parts: { [kind: string]: Json } = {}
   for (const [kind, items] of Object.entries(components)) {
-    const own = Object.entries(items).filter(([name]) => found.has(`#/components/${kind}/${name}`))
-    if (own.length > 0) kept[kind] = Object.fromEntries(own)
+    const own = Object.entries(items).filter(([name]) => names.has(`#/components/${kind}/${name}`))
+    if (own.length > 0) parts[kind] = Object.fromEntries(own)
   }
-  return kept
+  return parts
 }
 
 /** The document as plain data, ready for JSON. Equal requests give equal documents. */

@@ -46,9 +46,9 @@ export interface ShortMeta extends Omit<MetaDocument, "models" | "views" | "perm
 export const wholeMeta = (sent: MetaDocument | ShortMeta): MetaDocument => {
   if (!("shapes" in sent)) return sent
   const { models: parts, shapes, ...rest } = sent
-  const known = shapes.map((shape) => JSON.stringify(shape).length > longestShape ? {} : shape)
+  const bases = shapes.map((shape) => JSON.stringify(shape).length > longestShape ? {} : shape)
   const whole = <T extends object>({ like = -1, ...own }: Short<T>): T => {
-    const members: object = { ...known[like], ...own }
+    const members: object = { ...bases[like], ...own }
     return members as T
   }
   const models: MetaModel[] = []
@@ -121,8 +121,8 @@ export const shortMeta = ({ models, permissions, transfers, views, ...rest }: Me
   // What the reader makes of nothing is what can be left out.
   const bare = models.map(({ fields, name, primaryKey }) => ({ fields, name, primaryKey, view: {} }))
   const usual = wholeMeta({ ...rest, shapes: [], models: bare })
-  const newsOf = <T extends object>(part: T, known: { readonly [member: string]: unknown }): Partial<T> =>
-    partOf(part, (name, value) => !isEqual(value, known[name]))
+  const newsOf = <T extends object>(part: T, base: { readonly [member: string]: unknown }): Partial<T> =>
+    partOf(part, (name, value) => !isEqual(value, base[name]))
   return {
     ...rest,
     models: models.map(({ relations, ...model }, at): ShortModel => {

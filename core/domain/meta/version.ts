@@ -85,12 +85,12 @@ export const metaVersion = (modelsHash: string, caller: Caller | null, hash: Has
 
 /** `metaVersion` for every response: remembers the versions of the last 1,000 role sets. */
 export const metaVersions = (modelsHash: string, hash: Hash): (caller: Caller | null) => string => {
-  const known = new BoundedMap<string, string>(1_000)
+  const versions = new BoundedMap<string, string>(1_000)
   return (caller) => {
     if (caller === null) return modelsHash
     const key = rolesKey(caller)
-    let version = known.get(key)
-    if (version === undefined) known.set(key, version = metaVersion(modelsHash, caller, hash))
+    let version = versions.get(key)
+    if (version === undefined) versions.set(key, version = metaVersion(modelsHash, caller, hash))
     return version
   }
 }

@@ -187,7 +187,7 @@ export const callableBy =
   }
 
 /** Which resources exist at all, and which of them the caller sees. */
-export interface Sight {
+export interface Visibility {
   /** What the caller sees of a resource whose records they may list, or null. */
   readonly listed: (resource: string) => RestrictedModel | null
   readonly exists: (resource: string) => boolean
@@ -212,7 +212,7 @@ const decoded = (text: string): string => {
  * False when an address of the admin app (`/orders`, `/orders?filter=…`) belongs to a resource that the caller does not see. Also false
  * when its query names a field of it that they cannot read.
  */
-const leadsSomewhere = (href: string, sight: Sight): boolean => {
+const leadsSomewhere = (href: string, sight: Visibility): boolean => {
   const [, segment, rest] = /^\/([^/?#]+)(.*)$/s.exec(href) ?? []
   if (segment === undefined || !sight.exists(segment)) return true
   if (!sight.visible(segment)) return false
@@ -223,13 +223,13 @@ const leadsSomewhere = (href: string, sight: Sight): boolean => {
 const isOpen = (
   entry: { readonly roles: readonly string[] | null; readonly resource: string | null; readonly href: string },
   caller: Caller,
-  sight: Sight
+  sight: Visibility
 ): boolean =>
   isFor(entry.roles, caller) && (entry.resource === null || sight.visible(entry.resource)) &&
   leadsSomewhere(entry.href, sight)
 
 /** A block as the caller sees it, or null: they cannot list its resource, or something of it is hidden. */
-const restrictBlock = (block: Block, sight: Sight): MetaBlock | null => {
+const restrictBlock = (block: Block, sight: Visibility): MetaBlock | null => {
   if (block.of === "text" || block.of === "component") return block
   const model = sight.listed(block.resource)
   if (model === null) return null
@@ -254,7 +254,7 @@ const restrictBlock = (block: Block, sight: Sight): MetaBlock | null => {
 }
 
 /** The pages that a caller sees. A composed page loses the blocks that they do not see; one that has none left is left out. */
-export const pagesFor = (pages: readonly Page[], caller: Caller, sight: Sight): readonly MetaPage[] =>
+export const pagesFor = (pages: readonly Page[], caller: Caller, sight: Visibility): readonly MetaPage[] =>
   pages.filter((page) => isOpen(page, caller, sight)).flatMap(({ blocks: all, href, label, name, resource }) => {
     const blocks = all?.flatMap((block) => restrictBlock(block, sight) ?? []) ?? null
     return blocks?.length === 0 ? [] : [{ name, label, href, resource, blocks }]
@@ -265,7 +265,7 @@ export const menuFor = (
   menu: readonly MenuItem[],
   pages: readonly MetaPage[],
   caller: Caller,
-  sight: Sight
+  sight: Visibility
 ): readonly MetaMenuItem[] =>
   menu.filter((item) =>
     isOpen(item, caller, sight) && (item.page === null || pages.some((page) => page.name === item.page))

@@ -12,6 +12,6 @@ export const currencyOf = <F extends { readonly name: string; readonly kind: str
   fields: readonly F[]
 ): F | null => {
   if (field.kind !== "decimal" || !amounts.test(field.name)) return null
-  const found = fields.filter(({ kind }) => kind === "currency")
-  return found.length === 1 ? found[0]! : null
+  const currencies = fields.filter(({ kind }) => kind === "currency")
+  return currencies.length === 1 ? currencies[0]! : null
 }

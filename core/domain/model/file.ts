@@ -1,6 +1,6 @@
 /**
- * What a file field says once its declaration has been checked (docs/guides/files.md). Everything about files works on this value; nothing
- * here judges a declaration or reads a file.
+ * A file field after its declaration has been checked (docs/guides/files.md). Everything about files works on this value; nothing here judges a
+ * declaration or reads a file.
  */
 
 /** Formats that copies of images are made in. */

@@ -1,6 +1,6 @@
 /**
- * The compiled model: what a declared resource is once every name and kind has been checked. Everything behind the startup refusals works on
- * these values only. Nothing here reads a declaration, a database or a clock. Who may do what is no part of a model: see `access/rules.ts`.
+ * The compiled model: a declared resource after every name and kind has been checked. Everything behind the startup refusals works on these values
+ * only. Nothing here reads a declaration, a database or a clock. Access is not part of a model: see `access/rules.ts`.
  */
 
 import type { Json, Kind, Shape } from "../value/kind.ts"

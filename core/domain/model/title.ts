@@ -59,9 +59,9 @@ export const fillTitle = (title: string, valueOf: (field: string) => string): st
 
 /** The title without fields that somebody does not see; null where none is left. */
 export const restrictTitle = (title: string, visible: (field: string) => boolean): string | null => {
-  const kept = titlesOf(title).map((each) => fillOne(each, (field) => visible(field) ? `{${field}}` : ""))
+  const titles = titlesOf(title).map((each) => fillOne(each, (field) => visible(field) ? `{${field}}` : ""))
     .filter((each) => each !== "")
-  return kept.length === 0 ? null : plainly(kept)
+  return titles.length === 0 ? null : plainly(titles)
 }
 
 /** A title of one field alone is its name. */

@@ -50,7 +50,7 @@ const memberOf = (names: ReadonlyMap<string, Field>, name: string): Field | unde
 }
 
 /** A field, or one at the end of relations to one record. */
-export interface Place {
+export interface GroupField {
   readonly field: Field
   readonly ways: readonly Way[]
 }
@@ -65,7 +65,7 @@ export const aggregatePlace = (
   parameter: string,
   name: string,
   accepts: (field: Field) => string | null
-): Result.Result<Place, Problem> => {
+): Result.Result<GroupField, Problem> => {
   if (!name.includes(".") || memberOf(restricted.names, name) !== undefined) {
     return Result.map(aggregateField(restricted, parameter, name, accepts), (field) => ({ field, ways: [] }))
   }
@@ -194,8 +194,8 @@ interface Format {
 const formats = new Map<string, Format>()
 
 const formatOf = (timeZone: string): Format => {
-  let found = formats.get(timeZone)
-  if (found === undefined) {
+  let entry = formats.get(timeZone)
+  if (entry === undefined) {
     if (formats.size > 600) formats.clear()
     const format = new Intl.DateTimeFormat("en-US", {
       timeZone,
@@ -208,10 +208,10 @@ const formatOf = (timeZone: string): Format => {
       minute: "numeric",
       second: "numeric"
     })
-    found = { format, order: format.formatToParts(0).flatMap(({ type }) => type === "literal" ? [] : [type]) }
-    formats.set(timeZone, found)
+    entry = { format, order: format.formatToParts(0).flatMap(({ type }) => type === "literal" ? [] : [type]) }
+    formats.set(timeZone, entry)
   }
-  return found
+  return entry
 }
 
 /**
@@ -237,10 +237,10 @@ const instantsPerZone = 2_000
 
 const instantOf = (local: number, timeZone: string): number => {
   if (timeZone === "UTC") return local
-  let known = instants.get(timeZone)
-  if (known === undefined) instants.set(timeZone, known = new BoundedMap(instantsPerZone))
-  let instant = known.get(local)
-  if (instant === undefined) known.set(local, instant = findInstant(local, timeZone))
+  let byLocal = instants.get(timeZone)
+  if (byLocal === undefined) instants.set(timeZone, byLocal = new BoundedMap(instantsPerZone))
+  let instant = byLocal.get(local)
+  if (instant === undefined) byLocal.set(local, instant = findInstant(local, timeZone))
   return instant
 }
 

@@ -18,7 +18,7 @@ type Read = Result.Result<Cell, { readonly message: string }>
 const prefix = "args."
 
 /** What a request gives: the arguments, and what is left for everything else. `args` undefined: the rows are of no function. */
-export interface Given<Rest> {
+export interface RequestArguments<Rest> {
   readonly args?: ArgumentCells
   readonly rest: Rest
 }
@@ -27,7 +27,7 @@ const refusal = (errors: readonly ProblemError[]): Problem =>
   problem("invalid-parameter", errors[0]!.message, { errors: errors.slice(0, 20) })
 
 /** The cells of all arguments: those that are given, else null, the declared default, or the default of the function. */
-const settle = (
+const fillArguments = (
   model: Model,
   given: ReadonlyMap<string, (field: Field) => Read>,
   errors: ProblemError[]
@@ -67,7 +67,7 @@ const fromText = (text: string) => (field: Field): Read =>
   field.kind === "text" ? cellFromJson(field, text) : cellFromText(field, text)
 
 /** Takes the arguments out of a query. Of any other resource nothing is taken: there they are unknown parameters. */
-export const argumentsOfQuery = (model: Model, query: Pairs): Result.Result<Given<Pairs>, Problem> => {
+export const argumentsOfQuery = (model: Model, query: Pairs): Result.Result<RequestArguments<Pairs>, Problem> => {
   if (model.function === undefined) return Result.succeed({ rest: query })
   const given = new Map<string, (field: Field) => Read>()
   const seen = new Set<string>()
@@ -81,11 +81,11 @@ export const argumentsOfQuery = (model: Model, query: Pairs): Result.Result<Give
     seen.add(argument)
     return false
   })
-  return Result.map(settle(model, given, errors), (args) => ({ args, rest }))
+  return Result.map(fillArguments(model, given, errors), (args) => ({ args, rest }))
 }
 
 /** Takes the member `args` out of a body. What is no object is left to whoever reads the rest. */
-export const argumentsOfBody = (model: Model, body: Json): Result.Result<Given<Json>, Problem> => {
+export const argumentsOfBody = (model: Model, body: Json): Result.Result<RequestArguments<Json>, Problem> => {
   if (model.function === undefined || !isJsonObject(body)) return Result.succeed({ rest: body })
   const { args = null, ...rest } = body
   if (args !== null && !isJsonObject(args)) {
@@ -96,7 +96,7 @@ export const argumentsOfBody = (model: Model, body: Json): Result.Result<Given<J
       value === null ? [] : [[name, (field: Field): Read => cellFromJson(field, value)] as const]
     )
   )
-  return Result.map(settle(model, given, []), (cells) => ({ args: cells, rest }))
+  return Result.map(fillArguments(model, given, []), (cells) => ({ args: cells, rest }))
 }
 
 /** What tells one call from another, for names of queries and tokens; nothing where there are no arguments. */

@@ -46,7 +46,7 @@ export interface Shape {
 }
 
 /** A relation to follow from the records before it. */
-export interface Step {
+export interface ExpandStep {
   readonly name: string
   readonly shape: Shape
   /** Names of fields that are asked for, each with the parameter that did so. */
@@ -63,7 +63,7 @@ export interface Step {
 type Parameter = "expand" | "fields"
 
 /** Steps by the names of their relations, in the order in which they were asked for. */
-export type Steps = ReadonlyMap<string, Step>
+export type Steps = ReadonlyMap<string, ExpandStep>
 
 export const noSteps: Steps = new Map()
 
@@ -76,7 +76,7 @@ export const spanIn = ({ escapes, start }: Inner, span: Span): Span => {
 /** Whether a name of `fields` is a path through relations. */
 export const isPath = (name: string): boolean => name.includes(".")
 
-interface Node extends Step {
+interface Node extends ExpandStep {
   shape: Shape
   shaped: boolean
   whole: boolean
@@ -86,7 +86,7 @@ interface Node extends Step {
   readonly below: Map<string, Node>
 }
 
-/** What has been read so far. */
+/** The tree of the steps that have been read so far, and their number. */
 interface Tree {
   readonly root: Map<string, Node>
   steps: number
@@ -145,11 +145,11 @@ const stepTo = (
   tree: Tree,
   from: Node | null,
   name: string,
-  asked: Step["asked"]
+  asked: ExpandStep["asked"]
 ): Result.Result<Node, ProblemError> => {
   const nodes = from === null ? tree.root : from.below
-  const known = nodes.get(name)
-  if (known !== undefined) return Result.succeed(known)
+  const earlier = nodes.get(name)
+  if (earlier !== undefined) return Result.succeed(earlier)
   if (++tree.steps > maxSteps) {
     const parameter = asked?.parameter ?? "expand"
     return Result.fail({ parameter, message: `At most ${maxSteps} relations can be followed.` })
@@ -218,17 +218,17 @@ const readText = function*(cursor: Cursor, name: string): Read<Inner> {
   }
   const start = opening + 1
   const escapes: number[] = []
-  let found = ""
+  let inner = ""
   for (let at = start; at < text.length; at++) {
     const next = text[at + 1]
     if (text[at] === "\\" && (next === quote || next === "\\")) {
-      escapes.push(found.length)
-      found += next
+      escapes.push(inner.length)
+      inner += next
       at++
     } else if (text[at] === quote) {
       cursor.at = at + 1
-      return { text: found, escapes, start, end: at }
-    } else found += text[at]
+      return { text: inner, escapes, start, end: at }
+    } else inner += text[at]
   }
   return yield* refused(`The text of ${name} has no closing quote.`, { start: opening, end: text.length })
 }

@@ -238,10 +238,10 @@ export const readGroups = (
   const { restricted } = access
   const { groupBy, having, measures, orderBy, timeZone } = request
   const key = JSON.stringify([groupBy, measures, having, orderBy, timeZone])
-  let known = questions.get(restricted)
-  if (known === undefined) questions.set(restricted, known = new BoundedMap(200))
+  let texts = questions.get(restricted)
+  if (texts === undefined) questions.set(restricted, texts = new BoundedMap(200))
   return checkedText(
-    known,
+    texts,
     accesses,
     access,
     key,

@@ -5,8 +5,8 @@
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { Unread } from "../access/rules.ts"
-import { filesWriter, fileWriter, hasEndingLinks } from "../file/shown.ts"
-import type { FileLinks } from "../file/shown.ts"
+import { filesWriter, fileWriter, hasEndingLinks } from "../file/presentation.ts"
+import type { FileLinks } from "../file/presentation.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../filter/tree.ts"
 import type { FileField } from "../model/file.ts"
@@ -21,7 +21,7 @@ import { askedCell, lazyRecord, ruleReads } from "./record.ts"
 import type { RuleReads } from "./record.ts"
 
 /** Which parts of a record an answer shows. */
-export interface Shown {
+export interface RecordParts {
   /** Readable fields to write, in declared order. */
   readonly fields: readonly Field[]
   /** `none`, `row`: `{ update, delete }`, `full`: also `fields` with edit or read. */
@@ -54,23 +54,23 @@ const noColumns: readonly Field[] = []
  * The smallest set of columns for an answer: shown fields, `more` (sort keys), what rules ask for of the record, and what the ETag is made
  * of.
  */
-export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): Layout => {
+export const layoutOf = (access: Access, parts: RecordParts, more: readonly Field[]): Layout => {
   const { decisions, model, restricted } = access
   const checks: FilterTree[] = []
-  const wanted = new Set<Field>([...shown.fields, ...model.key, ...more])
-  for (const field of shown.fields) {
+  const wanted = new Set<Field>([...parts.fields, ...model.key, ...more])
+  for (const field of parts.fields) {
     const placeholder = placeholderOf(restricted, field)
     if (placeholder !== null) wanted.add(placeholder)
   }
   let rules: Layout["rules"] = null
-  if (shown.permissions !== "none") {
+  if (parts.permissions !== "none") {
     if (decisions.update.of === "filter") checks.push(decisions.update.tree)
     if (decisions.delete.of === "filter") checks.push(decisions.delete.tree)
     if (model.softDelete !== null) wanted.add(model.softDelete)
     const needsRecord = decisions.update.of === "record" || decisions.delete.of === "record" ||
-      (shown.permissions === "full" && access.fieldWritable.size > 0)
+      (parts.permissions === "full" && access.fieldWritable.size > 0)
     if (needsRecord) {
-      const reads = ruleReads(model, shown.permissions)
+      const reads = ruleReads(model, parts.permissions)
       rules = { reads, version: reads.version, whole: reads.whole }
       for (const field of reads.columns(model)) wanted.add(field)
     }
@@ -93,7 +93,7 @@ export interface ItemTools extends TagTools {
 }
 
 /** Whether an answer has links that end, so that no cache may repeat it when they have. */
-export const hasLinks = ({ fields }: Shown, { files }: ItemTools): boolean =>
+export const hasLinks = ({ fields }: RecordParts, { files }: ItemTools): boolean =>
   files !== null && fields.some(({ file }) => file !== null && hasEndingLinks(file, files))
 
 /** Writes the cells of a file field. The key that its links name is put together only where there is a link to make. */
@@ -164,12 +164,12 @@ const rowDecision = (
 /** Builds the writer of one shape. */
 export const itemWriter = (
   access: Access,
-  shown: Shown,
+  content: RecordParts,
   layout: Layout,
   { digest, files, hash }: ItemTools
 ): ItemWriter => {
   const { decisions, model, restricted } = access
-  const parts = shown.fields.map((field, i) => {
+  const parts = content.fields.map((field, i) => {
     const name = `${i === 0 ? "{" : ","}${JSON.stringify(field.name)}:`
     const mark = field.file === null && isQuoted(field) ? "\"" : null
     const write: (cell: string, row: Row) => string = field.file === null
@@ -210,10 +210,10 @@ export const itemWriter = (
     const tag = digest(source(row))
     const etag = `"${tag}"`
     text += `${start}"etag":"\\"${tag}\\""`
-    if (shown.permissions === "none") return { open: text, etag }
+    if (content.permissions === "none") return { open: text, etag }
 
     const deleted = softDelete >= 0 && row[softDelete] !== null
-    if (shown.permissions === "row" && (constant || deleted)) {
+    if (content.permissions === "row" && (constant || deleted)) {
       return { open: text + (deleted ? none : constants), etag }
     }
     const cellOf = rules === null ? noCells : askedCell(rules.reads, rules.whole, layout.position, row)
@@ -224,7 +224,7 @@ export const itemWriter = (
     const remove = !deleted &&
       rowDecision(decisions.delete, () => row[deleteCheck] ?? null, record, cellOf, bindings)
     text += permissionsText(update, remove)
-    if (shown.permissions === "full") {
+    if (content.permissions === "full") {
       const fields = !update
         ? noneEditable
         : access.fieldWritable.size === 0
@@ -232,7 +232,7 @@ export const itemWriter = (
         : fieldsText(restricted, ({ name }) => access.fieldWritable.get(name)?.(record()) ?? true)
       text = `${text.slice(0, -1)},"fields":${fields}}`
     }
-    if (rules?.whole === true) rules.reads.settle()
+    if (rules?.whole === true) rules.reads.endWhole()
     return { open: text, etag }
   }
 }

@@ -24,7 +24,7 @@ import type { Field, Model } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { hasLinks, isOutdated, itemWriter, layoutOf } from "./item.ts"
-import type { ItemTools, ItemWriter, Layout, Shown } from "./item.ts"
+import type { ItemTools, ItemWriter, Layout, RecordParts } from "./item.ts"
 import { pathCellOf } from "./plan.ts"
 import type { PageShape } from "./plan.ts"
 
@@ -57,17 +57,17 @@ interface Caches {
 const caches = new WeakMap<RestrictedModel, Caches>()
 
 const cachesOf = (restricted: RestrictedModel): Caches => {
-  let found = caches.get(restricted)
-  if (found === undefined) {
-    found = {
+  let entry = caches.get(restricted)
+  if (entry === undefined) {
+    entry = {
       filters: new BoundedMap(500),
       orders: new BoundedMap(100),
       faces: new BoundedMap(100),
       shapes: new BoundedMap(500)
     }
-    caches.set(restricted, found)
+    caches.set(restricted, entry)
   }
-  return found
+  return entry
 }
 
 const refusal = (
@@ -178,7 +178,7 @@ interface ShapeRequest {
   readonly filter: FilterTree
   readonly order: readonly OrderKey[]
   readonly fields: readonly string[] | null
-  readonly shown: Shown
+  readonly parts: RecordParts
   readonly showDeleted: boolean
   readonly limit: number
   /** Fields to read besides: the near sides of expanded relations. */
@@ -187,11 +187,11 @@ interface ShapeRequest {
 
 /** The shape of a list or get, from the cache where the same access asked the same before. */
 export const listShape = (access: Access, request: ShapeRequest, tools: ItemTools): ListShape => {
-  const { more, order, shown } = request
+  const { more, order, parts } = request
   const faceKey = [
     request.orderText,
     request.fields?.join(",") ?? "*",
-    `${shown.permissions} ${order.length} ${orderIdentityOf(order)}`,
+    `${parts.permissions} ${order.length} ${orderIdentityOf(order)}`,
     more.map((field) => field.index).join(",")
   ].join("\u0000")
   // One text means other rows to who sees others through its relations.
@@ -223,7 +223,7 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
 
 const faceOf = (
   access: Access,
-  { more, order, shown }: ShapeRequest,
+  { more, order, parts }: ShapeRequest,
   key: string,
   tools: ItemTools
 ): Face => {
@@ -232,14 +232,14 @@ const faceOf = (
   if (cached !== undefined && !isOutdated(cached.face.layout) && sameDecisions(cached.access, access)) {
     return cached.face
   }
-  const layout = layoutOf(access, shown, [...ownKeys(order).map((sort) => sort.field), ...more])
+  const layout = layoutOf(access, parts, [...ownKeys(order).map((sort) => sort.field), ...more])
   const cells = order.map(({ field, ways }) => ways === undefined ? layout.position.get(field)! : pathCellOf(layout))
   const face: Face = {
     order,
     cells,
     layout,
-    write: itemWriter(access, shown, layout, tools),
-    ending: hasLinks(shown, tools)
+    write: itemWriter(access, parts, layout, tools),
+    ending: hasLinks(parts, tools)
   }
   if (key.length <= cachedText) cache.set(key, { access, face })
   return face

@@ -4,7 +4,7 @@
  */
 
 import { Unread } from "../access/rules.ts"
-import { fileRecord, fileRecords } from "../file/shown.ts"
+import { fileRecord, fileRecords } from "../file/presentation.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import { wireFromCell } from "../value/cell.ts"
 import type { Cell, Json } from "../value/kind.ts"
@@ -29,7 +29,7 @@ export const wireRecord = (model: Model, cellOf: (field: Field) => Cell): WireRe
  * was not read, the next rows are read with every column. All that rules ask for in those rows is remembered.
  */
 export class RuleReads {
-  readonly #known = new Set<Field>()
+  readonly #fields = new Set<Field>()
   #whole = true
   #version = 0
 
@@ -45,13 +45,13 @@ export class RuleReads {
 
   /** The columns to read for the rules. */
   columns(model: Model): Iterable<Field> {
-    return this.#whole ? model.columns : this.#known
+    return this.#whole ? model.columns : this.#fields
   }
 
   /** A rule asked for this column of a whole row. */
   learn(field: Field): void {
-    if (this.#known.has(field)) return
-    this.#known.add(field)
+    if (this.#fields.has(field)) return
+    this.#fields.add(field)
     this.#version++
   }
 
@@ -64,7 +64,7 @@ export class RuleReads {
   }
 
   /** Rules were asked about whole rows. */
-  settle(): void {
+  endWhole(): void {
     if (!this.#whole) return
     this.#whole = false
     this.#version++
@@ -75,9 +75,9 @@ const learnt = new WeakMap<Model, { readonly row: RuleReads; readonly full: Rule
 
 /** What is known of the rules that decide a resource's `permissions`. Full permissions ask the rules of fields, too. */
 export const ruleReads = (model: Model, permissions: "row" | "full"): RuleReads => {
-  let known = learnt.get(model)
-  if (known === undefined) learnt.set(model, known = { row: new RuleReads(), full: new RuleReads() })
-  return known[permissions]
+  let reads = learnt.get(model)
+  if (reads === undefined) learnt.set(model, reads = { row: new RuleReads(), full: new RuleReads() })
+  return reads[permissions]
 }
 
 /** The fields that a record has as properties of its own, kept by a proxy's target as far as they were asked for. */

@@ -116,11 +116,11 @@ export class Parameters {
   readonly values = new Map<string, string>()
   readonly errors: ProblemError[] = []
 
-  constructor(pairs: Pairs, known: readonly string[]) {
+  constructor(pairs: Pairs, names: readonly string[]) {
     const given = new Set<string>()
     for (const [name, value] of pairs) {
-      if (!known.includes(name)) {
-        this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`, `Use ${known.join(", ")}.`)
+      if (!names.includes(name)) {
+        this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`, `Use ${names.join(", ")}.`)
       } else if (given.has(name)) this.refuse(name, "The parameter is given more than once.")
       // An empty parameter says nothing, as a form sends it: it counts as absent.
       else if (value !== "") this.values.set(name, value)
@@ -167,11 +167,11 @@ export class Parameters {
   choice<A extends string>(name: string, choices: readonly A[], fallback: A): A {
     const text = this.values.get(name)
     if (text === undefined) return fallback
-    const found = choices.find((choice) => choice === text)
-    if (found === undefined) {
+    const choice = choices.find((choice) => choice === text)
+    if (choice === undefined) {
       this.refuse(name, `The parameter must be one of ${choices.filter((choice) => choice !== "").join(", ")}.`)
     }
-    return found ?? fallback
+    return choice ?? fallback
   }
 
   names(name: string): readonly string[] | null {

@@ -107,8 +107,8 @@ const checkChart = (raw: unknown, restricted: RestrictedModel): Result.Result<Js
     { series: timed, histogram: histogrammable, facets: facetable }[of]
   )
   if (Result.isFailure(field)) return Result.fail(field.failure.detail)
-  const known = of === "series" ? ["granularity", "range", "measure"] : [counts[of][0]]
-  const extra = Object.keys(raw).find((name) => name !== "of" && name !== "field" && !known.includes(name))
+  const members = of === "series" ? ["granularity", "range", "measure"] : [counts[of][0]]
+  const extra = Object.keys(raw).find((name) => name !== "of" && name !== "field" && !members.includes(name))
   if (extra !== undefined) return Result.fail(`The chart has no member ${JSON.stringify(extra.slice(0, 100))}.`)
   if (of !== "series") {
     const [name, most] = counts[of]

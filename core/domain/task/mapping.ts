@@ -33,14 +33,14 @@ const fillable = ({ restricted }: Access): readonly Field[] =>
 export const guessMapping = (access: Access, columns: readonly string[]): readonly (string | null)[] => {
   const fields = new Map<string, string>()
   // The key can find records, even if it cannot be written.
-  const known = [...fillable(access), ...access.model.key].filter(({ name }) => access.restricted.byName.has(name))
+  const targets = [...fillable(access), ...access.model.key].filter(({ name }) => access.restricted.byName.has(name))
   const add = (name: string | null, field: string): void => {
     if (name !== null && plain(name) !== "" && !fields.has(plain(name))) fields.set(plain(name), field)
   }
-  for (const { alias, name } of known) [name, alias].forEach((each) => add(each, name))
-  for (const { label, name } of known) add(label, name)
+  for (const { alias, name } of targets) [name, alias].forEach((each) => add(each, name))
+  for (const { label, name } of targets) add(label, name)
   // The label of a key that has none.
-  if (access.model.key.length === 1 && known.includes(access.model.key[0]!)) add("id", access.model.key[0]!.name)
+  if (access.model.key.length === 1 && targets.includes(access.model.key[0]!)) add("id", access.model.key[0]!.name)
   const taken = new Set<string>()
   return columns.map((column) => {
     const field = fields.get(plain(column)) ?? null
@@ -142,12 +142,12 @@ const readMatch = ({ decisions, model, restricted }: Access, named: Json): Resul
 }
 
 /** The value of a field from a line: a JSON value, undefined if it is left out, or an error. */
-export type Given = Result.Result<Json | undefined, ValueProblem>
+export type LineValue = Result.Result<Json | undefined, ValueProblem>
 
 const numeric = new Set(["integer", "decimal", "float", "money"])
 
 /** Parses a value of a table. Spaces around numbers and the case of truth values are ignored, because spreadsheets add them. */
-const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): Given => {
+const fromText = (field: Field, cell: Cell, { formulas }: ImportRequest): LineValue => {
   if (cell === null) return Result.succeed(null)
   const { kind } = field
   const text = numeric.has(kind)
@@ -189,7 +189,7 @@ export const readLine = (
     const field = name === null ? undefined : restricted.byName.get(name)
     if (field === undefined) continue
     const column = request.columns[index]!.name
-    const given: Given = "values" in line
+    const given: LineValue = "values" in line
       ? fromText(field, line.values[index] ?? null, request)
       : Result.succeed(Object.hasOwn(line.record, column) ? line.record[column] : undefined)
     if (Result.isFailure(given)) {

@@ -36,8 +36,8 @@ export const readBulk = (body: Json): Result.Result<BulkBody, Problem> => {
       refuse(name.slice(0, 100), "There is no such member. Use op, filter, except and data.")
     }
   }
-  const known = bulkOps.find((each) => each === op)
-  if (known === undefined) refuse("op", "The op must be update, delete or undelete.")
+  const bulkOp = bulkOps.find((each) => each === op)
+  if (bulkOp === undefined) refuse("op", "The op must be update, delete or undelete.")
   if (typeof filter !== "string") refuse("filter", "The filter must be a text.")
   else if (pastCharacters(filter, maxBodyFilter) !== null) {
     refuse("filter", `The filter has more than ${maxBodyFilter} characters.`)
@@ -45,9 +45,9 @@ export const readBulk = (body: Json): Result.Result<BulkBody, Problem> => {
   if (!isJsonList(except)) refuse("except", "The member must be a list of keys.")
   else if (except.length > mostExcept) refuse("except", `At most ${mostExcept} records can be left out.`)
   if (op === "update" && data === null) refuse("data", "The data of the update are required.")
-  else if (known !== undefined && known !== "update" && data !== null) refuse("data", `The op ${known} has no data.`)
-  return errors.length === 0 && known !== undefined && typeof filter === "string" && isJsonList(except)
-    ? Result.succeed({ op: known, filter, except, data })
+  else if (bulkOp !== undefined && bulkOp !== "update" && data !== null) refuse("data", `The op ${bulkOp} has no data.`)
+  return errors.length === 0 && bulkOp !== undefined && typeof filter === "string" && isJsonList(except)
+    ? Result.succeed({ op: bulkOp, filter, except, data })
     : Result.fail(refusal(errors))
 }
 
@@ -104,11 +104,11 @@ export const readImport = (
   }
   const choice = <A extends string>(name: string, all: readonly A[]): A | null => {
     const text = values.get(name) ?? ""
-    const found = all.find((each) => each === text) ?? null
-    if (text !== "" && found === null) {
+    const choice = all.find((each) => each === text) ?? null
+    if (text !== "" && choice === null) {
       errors.push({ parameter: name, message: `The parameter must be one of ${all.join(", ")}.` })
     }
-    return found
+    return choice
   }
   const format = choice("format", ["csv", "ndjson"])
   if (said !== null && format !== null && said !== format) {

@@ -105,8 +105,8 @@ const uuidPattern = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4
 const mostEnumValuesShown = 20
 
 const enumExpected = ({ values }: EnumShape): string => {
-  const shown = values.slice(0, mostEnumValuesShown).map((value) => JSON.stringify(value)).join(", ")
-  return `Expected one of ${shown}${values.length > mostEnumValuesShown ? ", …" : ""}.`
+  const first = values.slice(0, mostEnumValuesShown).map((value) => JSON.stringify(value)).join(", ")
+  return `Expected one of ${first}${values.length > mostEnumValuesShown ? ", …" : ""}.`
 }
 
 // -------------------------------------------------------------------------------------------------------------------- JSON
@@ -138,8 +138,8 @@ const jsonProblem = (root: Json): string | null => {
 }
 
 const jsonCell = (json: Json): Read<string> => {
-  const found = jsonProblem(json)
-  return found === null ? Result.succeed(JSON.stringify(json)) : refuse("invalid", found)
+  const reason = jsonProblem(json)
+  return reason === null ? Result.succeed(JSON.stringify(json)) : refuse("invalid", reason)
 }
 
 // ------------------------------------------------------------------------------------------------------------------- lists

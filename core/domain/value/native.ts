@@ -29,7 +29,7 @@ const written: readonly string[] = [
 ]
 
 /** Types whose input looks names up, cuts texts off, runs a parser of its own, or does not exist. They are read only. */
-const shown: readonly string[] = [
+const readOnlyTypes: readonly string[] = [
   "aclitem",
   "char",
   "cid",
@@ -64,7 +64,7 @@ const shown: readonly string[] = [
   "xid"
 ]
 
-const [writable, own] = [new Set(written), new Set([...written, ...shown])]
+const [writable, own] = [new Set(written), new Set([...written, ...readOnlyTypes])]
 
 /** Whether callers may write values of the type. */
 export const isWritableNative = (type: string): boolean => writable.has(type)

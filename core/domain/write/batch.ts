@@ -191,11 +191,11 @@ const unresolved = (name: string, message: string): Problem => refused("$ref", m
 
 /** The value that a reference stands for, in wire form. */
 const resolve = (references: References, reference: Reference): Result.Result<Json, Problem> => {
-  const found = references.get(reference.name)
-  if (found === undefined) {
+  const referenced = references.get(reference.name)
+  if (referenced === undefined) {
     return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
   }
-  const { key, restricted, visible } = found
+  const { key, restricted, visible } = referenced
   if (reference.field === null) {
     return key.length === 1
       ? Result.succeed(wireFromCell(restricted.model.key[0]!, key[0]!))
@@ -204,7 +204,7 @@ const resolve = (references: References, reference: Reference): Result.Result<Js
   const field = restricted.byName.get(reference.field)
   return field === undefined || !(visible || restricted.model.key.includes(field))
     ? Result.fail(unresolved(reference.field, "There is no field \"%\"."))
-    : Result.succeed(wireFromCell(field, found.cellOf(field)))
+    : Result.succeed(wireFromCell(field, referenced.cellOf(field)))
 }
 
 /** Whether a key stands for a record that the batch itself created. */
@@ -220,12 +220,12 @@ export const referencedNames = (value: Json): readonly string[] => {
 
 /** Which fields of which named records the operations refer to. Nothing else of those records has to be kept. */
 export const referredFields = (operations: readonly BatchOperation[]): ReadonlyMap<string, ReadonlySet<string>> => {
-  const found = new Map<string, Set<string>>()
+  const byName = new Map<string, Set<string>>()
   const look = (value: Json): void => {
     const reference = asReference(value)
     if (reference === null || reference.field === null) return
-    const fields = found.get(reference.name)
-    if (fields === undefined) found.set(reference.name, new Set([reference.field]))
+    const fields = byName.get(reference.name)
+    if (fields === undefined) byName.set(reference.name, new Set([reference.field]))
     else fields.add(reference.field)
   }
   const lookAll = (value: Json): void => Array.isArray(value) ? value.forEach(look) : look(value)
@@ -234,7 +234,7 @@ export const referredFields = (operations: readonly BatchOperation[]): ReadonlyM
     else if (operation.op !== "create") lookAll(operation.key)
     if ("data" in operation && isObject(operation.data)) Object.values(operation.data).forEach(look)
   }
-  return found
+  return byName
 }
 
 /** Data with references replaced by values, of one field or of all. Members of `json` fields are left alone: there `$ref` is data. */
@@ -250,10 +250,10 @@ export const resolveData = (
     if (only !== undefined && name !== only) continue
     const reference = restricted.byName.get(name)?.kind === "json" ? null : asReference(value)
     if (reference === null) continue
-    const found = resolve(references, reference)
-    if (Result.isFailure(found)) return found
+    const answer = resolve(references, reference)
+    if (Result.isFailure(answer)) return answer
     resolved ??= { ...data }
-    resolved[name] = found.success
+    resolved[name] = answer.success
   }
   return Result.succeed(resolved ?? data)
 }
@@ -266,12 +266,12 @@ export const resolveKey = (
 ): Result.Result<readonly string[], Problem> => {
   const reference = asReference(key)
   if (reference !== null && reference.field === null) {
-    const found = references.get(reference.name)
-    if (found === undefined) {
+    const referenced = references.get(reference.name)
+    if (referenced === undefined) {
       return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
     }
-    return found.restricted.model === model || (found.key.length === 1 && model.key.length === 1)
-      ? readParts(model, found.key.map((cell, i) => wireFromCell(found.restricted.model.key[i]!, cell)))
+    return referenced.restricted.model === model || (referenced.key.length === 1 && model.key.length === 1)
+      ? readParts(model, referenced.key.map((cell, i) => wireFromCell(referenced.restricted.model.key[i]!, cell)))
       : Result.fail(invalidKey("The reference is to a record of another resource."))
   }
   if (typeof key === "string") return readKey(model, key)
@@ -280,9 +280,9 @@ export const resolveKey = (
     const named = asReference(part)
     if (named === null) parts.push(part)
     else {
-      const found = resolve(references, named)
-      if (Result.isFailure(found)) return Result.fail(found.failure)
-      parts.push(found.success)
+      const part = resolve(references, named)
+      if (Result.isFailure(part)) return Result.fail(part.failure)
+      parts.push(part.success)
     }
   }
   return readParts(model, parts)

@@ -15,11 +15,11 @@ import { cellFromJson, cellFromText, compareCells, type ValueProblem, wireFromCe
 import { isJsonObject, type JsonObject } from "../value/json-kind.ts"
 import { parseJson } from "../value/json.ts"
 import type { Cell, Json } from "../value/kind.ts"
-import { readFileValue } from "./file.ts"
-import type { FileValueGiven, Tickets } from "./file.ts"
+import { readFileValue } from "./file-values.ts"
+import type { FileValueGiven, Tickets } from "./file-values.ts"
 
 /** Values to write by field. A create lists what it gives; what is absent takes the database's default. */
-export type Values = ReadonlyMap<Field, Cell>
+export type FieldValues = ReadonlyMap<Field, Cell>
 
 export const invalidRecord = (errors: readonly ProblemError[]): Problem =>
   problem("invalid-record", errors.length === 1 ? errors[0]!.message : `${errors.length} fields are not valid.`, {
@@ -53,7 +53,7 @@ const asObject = (body: Json): Result.Result<JsonObject, Problem> =>
 
 /** The values of a body, and what it says of files. */
 export interface GivenValues {
-  readonly values: Values
+  readonly values: FieldValues
   /** What a PATCH adds to stored numbers. */
   readonly adds: Additions
   readonly files: readonly FileValueGiven[]
@@ -91,7 +91,7 @@ const readAddition = (
 export const addedValues = (
   stored: (field: Field) => Cell,
   adds: Additions
-): { readonly values: Values; readonly errors: readonly ProblemError[] } => {
+): { readonly values: FieldValues; readonly errors: readonly ProblemError[] } => {
   const values = new Map<Field, Cell>()
   const errors: ProblemError[] = []
   for (const [field, delta] of adds) {
@@ -156,7 +156,7 @@ export const readPatch = (
   })
 
 /** Refuses values that no body could give. A version may come from a time when its fields accepted more. */
-export const checkValues = (values: Values): Result.Result<void, Problem> => {
+export const checkValues = (values: FieldValues): Result.Result<void, Problem> => {
   const errors: ProblemError[] = []
   for (const [field, cell] of values) {
     const read = cellFromJson(field, wireFromCell(field, cell))
@@ -182,7 +182,7 @@ export const readCreate = (
 const rolesCell = ({ roles }: Caller): Cell => JSON.stringify(roles)
 
 /** The values of an update. What acts after the request then acts with the roles of whoever last said what it does. */
-export const withRoles = ({ caller, model: { actsLater } }: Access, set: Values): Values =>
+export const withRoles = ({ caller, model: { actsLater } }: Access, set: FieldValues): FieldValues =>
   actsLater !== undefined && [...set.keys()].some((field) => actsLater.by.has(field))
     ? new Map([...set, [actsLater.roles, rolesCell(caller)]])
     : set
@@ -242,10 +242,10 @@ const completed = (
 export const validateRecord = (access: Access, record: WireRecord): Result.Result<void, Problem> => {
   const errors: ProblemError[] = []
   for (const rule of access.model.validate) {
-    for (const found of runRule(rule, record)) {
+    for (const problem of runRule(rule, record)) {
       errors.push(
-        access.restricted.byName.has(found.field)
-          ? { field: found.field, code: "invalid", message: found.message }
+        access.restricted.byName.has(problem.field)
+          ? { field: problem.field, code: "invalid", message: problem.message }
           : { code: "invalid", message: "The record is not valid." }
       )
     }
@@ -256,7 +256,7 @@ export const validateRecord = (access: Access, record: WireRecord): Result.Resul
 const runRule = (rule: ValidateRule, record: WireRecord): readonly FieldProblem[] => rule(record) ?? []
 
 /** The stored cells with the given values on top. */
-export const merged = (stored: (field: Field) => Cell, values: Values) => (field: Field): Cell =>
+export const merged = (stored: (field: Field) => Cell, values: FieldValues) => (field: Field): Cell =>
   values.has(field) ? values.get(field)! : stored(field)
 
 /** Whether two cells of a field hold the same value. Their texts may differ, because a database may write JSON or decimals differently. */
@@ -276,5 +276,5 @@ const sameJson = (a: Json, b: Json): boolean => {
 }
 
 /** The values that differ from the stored ones: nothing left means nothing to write. */
-export const changedValues = (stored: (field: Field) => Cell, values: Values): Values =>
+export const changedValues = (stored: (field: Field) => Cell, values: FieldValues): FieldValues =>
   new Map([...values].filter(([field, cell]) => !sameValue(field, stored(field), cell)))

@@ -1,6 +1,6 @@
 /**
- * What one body says of a record that may be there or not (AIP-134, `allow_missing`): the body of its create, the body of its update, and what an
- * update must find as it is. It reads no stored record.
+ * The readings of one upsert body (AIP-134, `allow_missing`): the body of a create, the body of an update, and the values that the found record must
+ * have. It reads no stored record.
  */
 
 import * as Result from "effect/Result"
@@ -13,7 +13,7 @@ import { cellFromJson, compareCells, wireFromCell } from "../value/cell.ts"
 import { isJsonObject } from "../value/json-kind.ts"
 import type { Cell, Json } from "../value/kind.ts"
 import { invalidRecord, valueError } from "./body.ts"
-import type { Values } from "./body.ts"
+import type { FieldValues } from "./body.ts"
 
 /** The unique field that `match` names; null: the key. A hidden field is answered like an unknown one. */
 export const readMatch = ({ restricted }: Access, name: string): Result.Result<Field | null, Problem> => {
@@ -32,7 +32,7 @@ interface Bodies {
   readonly create: Json
   readonly update: Json
   /** Values of fields that can be written by a create only. An update accepts them where they are stored already. */
-  readonly fixed: Values
+  readonly fixed: FieldValues
 }
 
 /**

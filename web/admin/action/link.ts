@@ -26,6 +26,6 @@ export const linksFor = (
   record: { readonly [field: string]: unknown }
 ): readonly RecordLink[] =>
   links.flatMap(({ href, label }) => {
-    const found = hrefFor(href, record)
-    return found === null ? [] : [{ label, href: found }]
+    const address = hrefFor(href, record)
+    return address === null ? [] : [{ label, href: address }]
   })

@@ -12,13 +12,13 @@ export const RecordLinks = (
   { links, record }: { readonly links: MetaView["links"]; readonly record: { readonly [field: string]: unknown } }
 ): ReactNode => {
   const w = useMessages().action
-  const found = linksFor(links, record)
-  if (found.length === 0) return null
+  const entries = linksFor(links, record)
+  if (entries.length === 0) return null
   return (
     <section>
       <h2>{w.links}</h2>
       <ul>
-        {found.map(({ href, label }) => {
+        {entries.map(({ href, label }) => {
           const inside = withinApp(href)
           return (
             <li key={label}>

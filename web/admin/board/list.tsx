@@ -9,8 +9,8 @@ import { needsOf } from "../list/needs.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { addressOf, fieldLabel, keyOf, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
+import { type BlockOf, listOf } from "./block-source.ts"
 import style from "./board.module.css"
-import { type BlockOf, listOf } from "./source.ts"
 
 /** Default number of columns. */
 const usualColumns = 5

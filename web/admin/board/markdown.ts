@@ -18,13 +18,13 @@ export type Part =
 const spans = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\n]+)\*|\[([^\]\n]+)\]\(([^()\s]+)\)/g
 
 export const readInline = (text: string): readonly Inline[] => {
-  const found: Inline[] = []
+  const parts: Inline[] = []
   let from = 0
   for (const match of text.matchAll(spans)) {
     const [whole, code, strong, em, label, href] = match
     if (href !== undefined && !isSafeLink(href)) continue
-    if (match.index > from) found.push({ of: "text", text: text.slice(from, match.index) })
-    found.push(
+    if (match.index > from) parts.push({ of: "text", text: text.slice(from, match.index) })
+    parts.push(
       code !== undefined
         ? { of: "code", text: code }
         : strong !== undefined
@@ -35,8 +35,8 @@ export const readInline = (text: string): readonly Inline[] => {
     )
     from = match.index + whole.length
   }
-  if (from < text.length) found.push({ of: "text", text: text.slice(from) })
-  return found
+  if (from < text.length) parts.push({ of: "text", text: text.slice(from) })
+  return parts
 }
 
 const bullet = /^\s{0,3}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/

@@ -8,8 +8,8 @@ import { Link } from "../ground/link.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
+import { type BlockOf, listOf } from "./block-source.ts"
 import style from "./board.module.css"
-import { type BlockOf, listOf } from "./source.ts"
 
 type Block = BlockOf<"number">
 type Period = NonNullable<Block["period"]>

@@ -15,10 +15,10 @@ import type { Resource } from "../model/catalogue.ts"
 import { client } from "../model/client.ts"
 import { PluginPart } from "../plugin/part.tsx"
 import shell from "../style/frame.module.css"
+import { type BlockOf, listOf } from "./block-source.ts"
 import style from "./board.module.css"
 import { ListBlock } from "./list.tsx"
 import { NumberBlock } from "./number.tsx"
-import { type BlockOf, listOf } from "./source.ts"
 import { TextBlock } from "./text.tsx"
 
 type Block = NonNullable<MetaPage["blocks"]>[number]

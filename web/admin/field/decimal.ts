@@ -35,11 +35,11 @@ export const sumOf = (values: readonly unknown[]): string | null => {
 /** The smallest or largest decimal text. Null for an empty list. */
 export const extremeOf = (texts: readonly string[], which: "min" | "max"): string | null => {
   const { all } = aligned(texts)
-  let found = -1
+  let best = -1
   for (const [at, each] of all.entries()) {
-    if (found < 0 || (which === "min" ? each < all[found]! : each > all[found]!)) found = at
+    if (best < 0 || (which === "min" ? each < all[best]! : each > all[best]!)) best = at
   }
-  return found < 0 ? null : texts[found]!
+  return best < 0 ? null : texts[best]!
 }
 
 /** A decimal text divided by a count, rounded to the text's fraction digits, at least two. */

@@ -193,7 +193,7 @@ export interface Sent {
 }
 
 /** Files uploaded from this tab, by ticket. A form that is mounted again still shows them. */
-export const known = new Map<string, Sent>()
+export const uploadsByTicket = new Map<string, Sent>()
 
 export const details = (
   file: FileValue,
@@ -206,7 +206,7 @@ export const details = (
 
 /** The file of a ticket, as it is shown until a record has it. */
 export const keepSent = (uploaded: Uploaded, chosen: File): void => {
-  known.set(uploaded.value, {
+  uploadsByTicket.set(uploaded.value, {
     ticket: uploaded.value,
     file: {
       uri: "",
@@ -273,7 +273,7 @@ export const FileInput = (props: InputProps): ReactNode => {
     setSending(null)
   }, [sending, value])
 
-  const sent = typeof value === "string" ? known.get(value) ?? null : null
+  const sent = typeof value === "string" ? uploadsByTicket.get(value) ?? null : null
   const external: FileValue | null = typeof value === "string" && value.startsWith("https://")
     ? { uri: value, name: value, url: value }
     : null

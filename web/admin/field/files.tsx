@@ -12,7 +12,7 @@ import { isolated } from "../model/plain.ts"
 import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
-import { details, fileName, fileOf, isAccepted, known, LinkForm, Picture } from "./file.tsx"
+import { details, fileName, fileOf, isAccepted, LinkForm, Picture, uploadsByTicket } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
 import { acceptedNames } from "./type.ts"
 import { useUploads } from "./uploads.ts"
@@ -47,24 +47,24 @@ export const FilesShown = (
 }
 
 /** Stored files that this tab has shown, by uri: a draft holds texts only. */
-const shown = new Map<string, FileValue>()
+const cache = new Map<string, FileValue>()
 const mostShown = 2_000
 
 const remember = (files: readonly FileValue[]): void => {
   for (const file of files) {
-    shown.delete(file.uri)
-    shown.set(file.uri, file)
+    cache.delete(file.uri)
+    cache.set(file.uri, file)
   }
-  for (const uri of shown.keys()) {
-    if (shown.size <= mostShown) break
-    shown.delete(uri)
+  for (const uri of cache.keys()) {
+    if (cache.size <= mostShown) break
+    cache.delete(uri)
   }
 }
 
 /** What is known of a file by its text: of one of the record's, of a ticket, of an address elsewhere. */
 const fileIn = (stored: ReadonlyMap<string, FileValue>, text: string): FileValue => {
-  const found = stored.get(text) ?? shown.get(text) ?? known.get(text)?.file
-  if (found !== undefined) return found
+  const file = stored.get(text) ?? cache.get(text) ?? uploadsByTicket.get(text)?.file
+  if (file !== undefined) return file
   if (text.startsWith("https://")) return { uri: text, name: text, url: text }
   return { uri: text, name: nameIn(text) ?? "…" }
 }
@@ -122,9 +122,9 @@ export const FilesInput = (props: InputProps): ReactNode => {
     const { at, part } = focus.current ?? { at: -1, part: "" }
     if (focus.current === null) return
     focus.current = null
-    const found = box.current?.querySelector<HTMLElement>(`[data-at="${at}"] [data-part="${part}"]`)
+    const element = box.current?.querySelector<HTMLElement>(`[data-at="${at}"] [data-part="${part}"]`)
     const add = box.current?.querySelector<HTMLElement>("[data-part=add]")
-    ;(found ?? add)?.focus()
+    ;(element ?? add)?.focus()
   })
 
   const put = (next: readonly string[]): void => {
@@ -219,7 +219,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
         <ol className={style.items}>
           {texts.map((text, at) => {
             const file = fileFor(text)
-            const sent = known.get(text)
+            const sent = uploadsByTicket.get(text)
             const own = nameOf(text)
             return (
               <li

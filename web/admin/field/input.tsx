@@ -51,10 +51,10 @@ const drawsLists = CSS.supports("appearance", "base-select") && CSS.supports("se
 
 const Choice = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, value } = props
-  const known = field.kind === "boolean" ? ["true", "false"] : field.values ?? []
+  const choices = field.kind === "boolean" ? ["true", "false"] : field.values ?? []
   const now = plain(value)
   // A value that is not among the allowed ones is still what the record has.
-  const values = now === "" || known.includes(now) ? known : [now, ...known]
+  const values = now === "" || choices.includes(now) ? choices : [now, ...choices]
   const word = (each: string): string =>
     field.kind === "boolean" ? (each === "true" ? t.field.yes : t.field.no) : short(enumText(each), 200)
   const ref = useRef<HTMLSelectElement>(null)
@@ -102,13 +102,13 @@ const Choice = (props: InnerProps): ReactNode => {
 const Line = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, typed, value } = props
   const [text, setText] = useState(() => typed ?? editText(field, value))
-  const shown = useRef(value)
+  const latest = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
   // At once: a letter that is typed next belongs to the new text.
   useLayoutEffect(() => {
     // A value from outside (undo, a merge, another version) replaces the text. A value that was typed here does not.
-    if (Object.is(shown.current, value)) return
-    shown.current = value
+    if (Object.is(latest.current, value)) return
+    latest.current = value
     setText(editText(field, value))
   }, [field, value])
   // At once, too: later it would select the first letter that was typed, and the second would take its place.
@@ -120,7 +120,7 @@ const Line = (props: InnerProps): ReactNode => {
   const change = (next: string): void => {
     setText(next)
     const draft = parseField(field, next, t)
-    shown.current = draft.value
+    latest.current = draft.value
     onChange(draft)
   }
   // A single line would lose the line breaks of a value that has some.

@@ -69,13 +69,13 @@ const decimal = (text: string, { precision, scale }: MetaField, t: ParseMessages
   const bare = plainNumber(text).replace(/^\+/, "")
   const [, sign, whole, fraction = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(bare) ?? []
   if (whole === undefined || (whole === "" && fraction === "")) return wrong(t.field.notNumber)
-  const kept = fraction.replace(/0+$/, "")
-  if (scale !== undefined && kept.length > scale) return wrong(t.field.places(scale))
+  const decimals = fraction.replace(/0+$/, "")
+  if (scale !== undefined && decimals.length > scale) return wrong(t.field.places(scale))
   const digits = whole.replace(/^0+(?=\d)/, "") || "0"
   if (precision !== undefined && scale !== undefined && digits !== "0" && digits.length > precision - scale) {
     return wrong(t.field.digits(precision - scale))
   }
-  const padded = scale === undefined ? kept : kept.padEnd(scale, "0")
+  const padded = scale === undefined ? decimals : decimals.padEnd(scale, "0")
   const text2 = padded === "" ? digits : `${digits}.${padded}`
   return fine(sign === "-" && /[1-9]/.test(text2) ? `-${text2}` : text2)
 }

@@ -102,9 +102,9 @@ export const RelationInput = (props: InputProps): ReactNode => {
   const [open, setOpen] = useState(false)
 
   const titles = useTitles(target, [current], keyField)
-  const shown = current === "" ? "" : titles.get(current) ?? `#${current}`
+  const title = current === "" ? "" : titles.get(current) ?? `#${current}`
 
-  const found = useQuery<AnyPage>({
+  const matches = useQuery<AnyPage>({
     queryKey: ["options", target?.name, text ?? ""],
     enabled: target !== undefined && open,
     staleTime: 30_000,
@@ -121,7 +121,7 @@ export const RelationInput = (props: InputProps): ReactNode => {
   })
 
   if (target === undefined) return <KeyInput {...props} />
-  const options = open ? found.data?.items ?? [] : []
+  const options = open ? matches.data?.items ?? [] : []
   return (
     <Combo<AnyRecord>
       id={id}
@@ -132,10 +132,10 @@ export const RelationInput = (props: InputProps): ReactNode => {
       compact={compact}
       autoFocus={autoFocus}
       disabled={disabled}
-      text={text ?? shown}
+      text={text ?? title}
       open={open}
       options={options}
-      pending={found.isPending}
+      pending={matches.isPending}
       keyOf={(record) => plain(record[keyField])}
       draw={(record) => <Option target={target} keyField={keyField} record={record} />}
       onOpen={(next) => {

@@ -11,7 +11,7 @@ import { nameIn, uriOf } from "./file-list.ts"
 import { isIdentifier } from "./kind.ts"
 
 /** The user's formats and messages, and the current time for relative times. */
-export interface Reader {
+export interface TextContext {
   readonly format: Formats
   readonly t: Messages
   readonly now: number
@@ -28,7 +28,12 @@ const fileText = (value: unknown): string => {
 }
 
 /** The value as text. Null is empty. */
-export const textOf = (resource: Resource, field: MetaField, value: unknown, { format, now, t }: Reader): string => {
+export const textOf = (
+  resource: Resource,
+  field: MetaField,
+  value: unknown,
+  { format, now, t }: TextContext
+): string => {
   if (value === null || value === undefined) return ""
   switch (field.kind) {
     case "integer":

@@ -9,7 +9,7 @@ import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts
 import { textOfSimple } from "../model/conditions.ts"
 import { isolated, plain, short } from "../model/plain.ts"
 import { isState } from "./kind.ts"
-import { type Reader, textOf } from "./text.ts"
+import { type TextContext, textOf } from "./text.ts"
 
 /** Most records that one request names. */
 const most = 60
@@ -52,23 +52,23 @@ export const useTitles = (
 ): ReadonlyMap<string, string> => useQuery(titlesQuery(target, keys, by)).data ?? none
 
 /** A record of some resource, known by name and key. */
-export interface Named {
+export interface RecordName {
   readonly resource: string
   readonly key: string
 }
 
 /** The titles of records of several resources, with one request for each resource. A record without one is called by its key. */
-export const useNames = (records: readonly Named[]): (of: Named) => string => {
+export const useNames = (records: readonly RecordName[]): (of: RecordName) => string => {
   const { catalogue } = useApp()
   const keys = Map.groupBy(records, ({ resource }) => resource)
   const names = [...keys.keys()]
-  const found = useQueries({
+  const queries = useQueries({
     queries: names.map((name) => {
       const target = catalogue.resources.get(name)
       return titlesQuery(target, keys.get(name)?.map(({ key }) => key) ?? [], keyFieldOf(target))
     })
   })
-  return ({ key, resource }) => found[names.indexOf(resource)]?.data?.get(key) ?? `#${key}`
+  return ({ key, resource }) => queries[names.indexOf(resource)]?.data?.get(key) ?? `#${key}`
 }
 
 /** Up to two fields that tell records of the same title apart: states, and texts that are not in the title. */
@@ -84,6 +84,6 @@ export const detailFields = (resource: Resource): readonly MetaField[] => {
 }
 
 /** What these fields say of a record, in one line; empty where they say nothing. */
-export const detailOf = (resource: Resource, record: AnyRecord, reader: Reader): string =>
+export const detailOf = (resource: Resource, record: AnyRecord, reader: TextContext): string =>
   detailFields(resource).map((field) => isolated(short(textOf(resource, field, record[field.name], reader), 100)))
     .filter((word) => word !== "").join(" · ")

@@ -1,4 +1,4 @@
-/** What media types are called: those of files, and the patterns of what a field takes. */
+/** Names of media types: the types of files, and the patterns that a field accepts. */
 
 /** Words for types that have no name of their own. */
 export interface TypeWords {

@@ -17,7 +17,7 @@ import chips from "./array.module.css"
 import { elementOf, elementsOf } from "./array.ts"
 import { FileLine, FilesLine } from "./file.tsx"
 import { currencyOf, isExact, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
-import { enumText, type Reader, textOf } from "./text.ts"
+import { enumText, type TextContext, textOf } from "./text.ts"
 
 const PluginCell = lazy(() => import("./plugin.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
 
@@ -34,7 +34,7 @@ export const NowProvider = ({ children }: { readonly children: ReactNode }): Rea
 }
 
 /** The user's messages, formats and the current time, for `textOf`. */
-export const useReader = (): Reader => {
+export const useReader = (): TextContext => {
   const { format, t } = useLocale()
   const now = use(NowContext)
   return { format, t, now: now ?? Date.now() }
@@ -56,16 +56,18 @@ const Related = ({ field, linked = true, record, resource, value }: ValueProps):
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
-  const found = relation === undefined ? null : expandedOf(record, relation.name)
-  const name = target === undefined || found === null ? `#${short(plain(value), 200)}` : titleOf(target, found, true)
+  const related = relation === undefined ? null : expandedOf(record, relation.name)
+  const name = target === undefined || related === null
+    ? `#${short(plain(value), 200)}`
+    : titleOf(target, related, true)
   const key = target === undefined
     ? null
-    : found === null
+    : related === null
     // Without the related record, its key is known only if the foreign key points at the primary key.
     ? (target.model.primaryKey.length === 1 && relation?.targetField === target.model.primaryKey[0]
       ? encodeURIComponent(plain(value).toWellFormed())
       : null)
-    : keyOf(target, found)
+    : keyOf(target, related)
   return target === undefined || key === null || !linked
     ? <bdi dir="auto" className="cut">{name}</bdi>
     : <Link to={addressOf(target, key)} dir="auto" className="related cut" tabIndex={-1}>{name}</Link>
@@ -110,16 +112,16 @@ export const ArrayShown = (
   const { format } = useReader()
   const text = useElementText(resource, field)
   const elements = elementsOf(value)
-  const shown = all ? elements : elements.slice(0, mostChips)
+  const visible = all ? elements : elements.slice(0, mostChips)
   return (
     <span className={chips.tags} data-all={all ? "" : undefined}>
-      {shown.map((each, at) => (
+      {visible.map((each, at) => (
         <span key={at} className={chips.tag}>
           <bdi dir="auto" className={each === null ? "dim cut" : "cut"}>{text(each)}</bdi>
         </span>
       ))}
-      {elements.length > shown.length && (
-        <span className={chips.more}>{`+${format.count(elements.length - shown.length)}`}</span>
+      {elements.length > visible.length && (
+        <span className={chips.more}>{`+${format.count(elements.length - visible.length)}`}</span>
       )}
     </span>
   )

@@ -4,11 +4,11 @@ import { readFilter } from "../../../core/domain/filter/read.ts"
 import { scopeOf } from "../model/conditions.ts"
 
 import { related } from "../../../test/support/related.ts"
-import { type Asked, askedAt, written } from "./complete.ts"
+import { askedAt, type CompletionQuery, written } from "./complete.ts"
 
 const orders = related.resources.get("orders")!
 
-const asked = (text: string, explicit = false): Asked | null => askedAt(orders, text, explicit)
+const asked = (text: string, explicit = false): CompletionQuery | null => askedAt(orders, text, explicit)
 
 /** What is offered, as text that would then stand there. */
 const offered = (text: string, explicit = false): readonly string[] => {

@@ -1,6 +1,6 @@
 /**
- * What can stand at the end of a filter text that is being typed: names of fields and relations, or values of a field. It knows what the caller's meta
- * says, also behind periods and in the quotes of `has(…)` and `count(…)`. Pure: values are asked for by whoever shows them.
+ * Completions for the end of a filter text: names of fields and relations, or values of a field. They come from the caller's meta, also behind periods
+ * and in the quotes of `has(…)` and `count(…)`. Pure: the component asks for values.
  */
 
 import { hasOrder } from "../../../core/domain/value/traits.ts"
@@ -18,7 +18,7 @@ export interface Offered {
 }
 
 /** What is asked for. `length`: how many characters at the end of the text it takes the place of. */
-export type Asked =
+export type CompletionQuery =
   & { readonly length: number; readonly inQuotes: boolean }
   & ({
     readonly of: "values"
@@ -77,7 +77,12 @@ const fieldsAt = (resource: Resource): readonly Offered[] => {
 const mostWays = 3
 
 /** What can stand at the end of the text. Null where nothing is known. `explicit`: also where nothing is typed yet. */
-export const askedAt = (resource: Resource, before: string, explicit: boolean, outer = false): Asked | null => {
+export const askedAt = (
+  resource: Resource,
+  before: string,
+  explicit: boolean,
+  outer = false
+): CompletionQuery | null => {
   const inner = outer ? null : insideOf(resource, before)
   if (inner !== null) {
     const asked = askedAt(inner.resource, inner.text, explicit, true)

@@ -207,24 +207,24 @@ const Choices = ({ onChange, resource, subject, values }: ChoicesProps): ReactNo
       }, { signal })
   })
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
-  const found = useRelated(target, text)
+  const matches = useRelated(target, text)
   const titles = useTitles(target, [...values, ...(facets.data?.facets ?? []).map(({ value }) => plain(value))])
   const counts = new Map((facets.data?.facets ?? []).map(({ count, value }) => [plain(value), count]))
   const offered = new Set([
     ...values,
-    ...(text !== "" && target !== undefined ? found.keys() : []),
+    ...(text !== "" && target !== undefined ? matches.keys() : []),
     ...counts.keys(),
     ...(field.values ?? []),
     ...(field.kind === "boolean" ? ["true", "false"] : [])
   ])
-  const shown = [...offered].filter((value) => {
+  const choices = [...offered].filter((value) => {
     if (value === "") return false
     const label = labelFor(value)
-    return text === "" || label.toLowerCase().includes(text.toLowerCase()) || found.has(value)
+    return text === "" || label.toLowerCase().includes(text.toLowerCase()) || matches.has(value)
   }).slice(0, 100)
 
   function labelFor(value: string): string {
-    return target === undefined ? value : found.get(value) ?? titles.get(value) ?? `#${value}`
+    return target === undefined ? value : matches.get(value) ?? titles.get(value) ?? `#${value}`
   }
 
   const toggle = (value: string): void =>
@@ -245,7 +245,7 @@ const Choices = ({ onChange, resource, subject, values }: ChoicesProps): ReactNo
         </div>
       )}
       <div className={style.options} role="group" aria-label={subjectLabel(resource, subject, t)}>
-        {shown.map((value) => (
+        {choices.map((value) => (
           <label key={value} className={style.option}>
             <input type="checkbox" checked={values.includes(value)} onChange={() => toggle(value)} />
             {target === undefined
@@ -261,7 +261,7 @@ const Choices = ({ onChange, resource, subject, values }: ChoicesProps): ReactNo
             {!subject.many && counts.has(value) && <small>{reader.format.count(counts.get(value)!)}</small>}
           </label>
         ))}
-        {shown.length === 0 && <p className="hint">{facets.isPending ? t.shell.loading : t.field.nothingFound}</p>}
+        {choices.length === 0 && <p className="hint">{facets.isPending ? t.shell.loading : t.field.nothingFound}</p>}
       </div>
     </>
   )

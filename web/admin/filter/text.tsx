@@ -65,11 +65,11 @@ const completer =
         path.many
           ? resourceClient(path.resource.name).facets({ field: field.name, limit: 100 })
           : resourceClient(resource.name).facets({ field: path.text, limit: 100 })
-      const found = fixed ?? await facets()
+      const values = fixed ?? await facets()
         .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
       return {
         from,
-        options: found.map((label) => ({ label, apply: written(label, asked.inQuotes), type: "constant" })),
+        options: values.map((label) => ({ label, apply: written(label, asked.inQuotes), type: "constant" })),
         validFor: /^(?:"[^"]*|[^"\s()]*)$/
       }
     }

@@ -2,7 +2,7 @@
 
 import type { MetaField } from "../../client/index.ts"
 import { elementOf } from "../field/array.ts"
-import { type Reader, textOf } from "../field/text.ts"
+import { type TextContext, textOf } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import type { Condition, Operator, Simple } from "../model/conditions.ts"
@@ -45,7 +45,7 @@ export const valueText = (
   of: MetaField,
   is: Operator,
   value: string,
-  reader: Reader,
+  reader: TextContext,
   titles?: ReadonlyMap<string, string>
 ): string => {
   const field = elementOf(of)
@@ -75,7 +75,7 @@ export interface ConditionWords {
 const simpleWords = (
   simple: Simple,
   resource: Resource,
-  reader: Reader,
+  reader: TextContext,
   titles?: ReadonlyMap<string, string>
 ): ConditionWords => {
   const { t } = reader
@@ -98,7 +98,7 @@ const simpleWords = (
 export const wordsOf = (
   condition: Condition,
   resource: Resource,
-  reader: Reader,
+  reader: TextContext,
   titles?: ReadonlyMap<string, string>
 ): ConditionWords =>
   condition.simple === null

@@ -4,14 +4,14 @@
  */
 
 import { type FocusEvent, type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react"
-import { type Bounds, type Place, within } from "./place.ts"
+import { type CellPlace, type GridBounds, within } from "./place.ts"
 
 export interface Active {
-  readonly place: Place
+  readonly place: CellPlace
   /** Makes a cell the active one, as far as there is one, and brings its row into sight. It takes the focus. */
-  readonly move: (place: Partial<Place>) => void
+  readonly move: (place: Partial<CellPlace>) => void
   /** Makes a cell the active one that has the focus already. */
-  readonly put: (place: Place) => void
+  readonly put: (place: CellPlace) => void
   readonly onFocus: () => void
   readonly onBlur: (event: FocusEvent) => void
 }
@@ -19,12 +19,12 @@ export interface Active {
 /** `reveal` brings a row into sight. `begin`: the cell at the start, and whether it takes the focus. */
 export const useActive = (
   scroller: RefObject<HTMLElement | null>,
-  { firstColumn, lastColumn, rows }: Bounds,
+  { firstColumn, lastColumn, rows }: GridBounds,
   reveal: (row: number) => void,
-  begin: (Place & { readonly focus: boolean }) | null,
-  onPlace: ((place: Place) => void) | undefined
+  begin: (CellPlace & { readonly focus: boolean }) | null,
+  onPlace: ((place: CellPlace) => void) | undefined
 ): Active => {
-  const [active, setActive] = useState<Place>({ row: begin?.row ?? 0, column: begin?.column ?? 0 })
+  const [active, setActive] = useState<CellPlace>({ row: begin?.row ?? 0, column: begin?.column ?? 0 })
   const wantsFocus = useRef(begin?.focus === true)
   const holdsFocus = useRef(false)
 
@@ -44,12 +44,12 @@ export const useActive = (
     revealAcross(scroller.current!, cell)
   })
 
-  const put = useCallback((place: Place): void => {
+  const put = useCallback((place: CellPlace): void => {
     setActive(place)
     onPlace?.(place)
   }, [onPlace])
 
-  const move = useCallback((place: Partial<Place>): void => {
+  const move = useCallback((place: Partial<CellPlace>): void => {
     const next = within({ firstColumn, lastColumn, rows }, { ...active, ...place })
     wantsFocus.current = true
     put(next)

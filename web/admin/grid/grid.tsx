@@ -6,20 +6,20 @@
 import { type ReactNode, type Ref, useImperativeHandle, useMemo, useRef } from "react"
 import { useActive } from "./active.ts"
 import { type Column, offsetsOf, templateOf, tickWidth, totalOf } from "./columns.ts"
-import { eventsOf, type Handled } from "./events.ts"
+import { eventsOf, type Handled } from "./grid-input.ts"
 import style from "./grid.module.css"
 import { Heading, type HeadingProps } from "./heading.tsx"
-import type { Bounds, Place } from "./place.ts"
+import type { CellPlace, GridBounds } from "./place.ts"
 import { type Drawing, Row } from "./row.tsx"
 import { useScrolling } from "./scroll.ts"
 
-export type { Place } from "./place.ts"
+export type { CellPlace } from "./place.ts"
 
 export interface GridHandle {
   /** Focuses a cell and scrolls it into view. */
-  readonly focus: (place: Partial<Place>) => void
+  readonly focus: (place: Partial<CellPlace>) => void
   readonly scrollTo: (row: number) => void
-  readonly place: () => Place
+  readonly place: () => CellPlace
   /** The first and the last completely visible row. */
   readonly seen: () => readonly [first: number, last: number]
 }
@@ -37,9 +37,9 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
   /** The text beside the scrollbar's thumb while it is dragged. */
   readonly placeLabel: (index: number) => string
   readonly onSeen?: (first: number, last: number) => void
-  readonly onPlace?: (place: Place) => void
+  readonly onPlace?: (place: CellPlace) => void
   /** The initial state: the active cell, the first visible row, and whether the cell gets the focus. */
-  readonly initial?: Place & { readonly top: number; readonly focus: boolean } | null
+  readonly initial?: CellPlace & { readonly top: number; readonly focus: boolean } | null
   readonly handle?: Ref<GridHandle>
 }
 
@@ -48,7 +48,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     props
   const narrow = props.card !== undefined
   const lead = tick === undefined ? 0 : tickWidth
-  const bounds: Bounds = {
+  const bounds: GridBounds = {
     rows,
     firstColumn: tick === undefined ? 0 : -1,
     lastColumn: narrow ? 0 : columns.length - 1
@@ -92,10 +92,10 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     ), [head, columns, offsets, tick, headed, narrow, lead])
 
   const { base, first, last, scale, shift } = view
-  const shown: number[] = []
-  for (let index = first; index < last; index++) shown.push(index)
+  const indexes: number[] = []
+  for (let index = first; index < last; index++) indexes.push(index)
   // The row with the focus stays in the document, because otherwise the page would get the focus.
-  if (active.row >= 0 && active.row < rows && (active.row < first || active.row >= last)) shown.push(active.row)
+  if (active.row >= 0 && active.row < rows && (active.row < first || active.row >= last)) indexes.push(active.row)
 
   const keyAt = useRowKeys(active.row, base)
   const dropAt = drag === undefined || drag.from === null || drag.over === null || drag.over === drag.from
@@ -131,7 +131,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
         >
           {heading}
           <div ref={body} role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
-            {shown.map((index) => {
+            {indexes.map((index) => {
               const row = rowAt(index)
               return (
                 <Row

@@ -31,13 +31,13 @@ export interface PagesOptions<T> {
   readonly pace?: { readonly moving: number; readonly rest: number }
 }
 
-interface Kept<T> extends LoadedPage<T> {
+interface CachedPage<T> extends LoadedPage<T> {
   used: number
 }
 
 export class Pages<T> {
   readonly #options: PagesOptions<T>
-  readonly #pages = new Map<number, Kept<T>>()
+  readonly #pages = new Map<number, CachedPage<T>>()
   readonly #running = new Map<number, AbortController>()
   readonly #failed = new Map<number, unknown>()
   #wanted: readonly [first: number, last: number] = [0, 0]
@@ -78,7 +78,7 @@ export class Pages<T> {
   }
 
   /** All rows that are kept, in no order. */
-  *kept(): Generator<T> {
+  *rows(): Generator<T> {
     for (const page of this.#pages.values()) yield* page.items
   }
 
@@ -175,8 +175,8 @@ export class Pages<T> {
   #keep(number: number, page: LoadedPage<T>): void {
     const { keyOf, most, size } = this.#options
     // A page by token and one by position overlap after somebody added or deleted rows above. The earlier row is kept.
-    const known = new Set(this.#pages.get(number - 1)?.items.map(keyOf))
-    const items = known.size === 0 ? page.items : page.items.filter((item) => !known.has(keyOf(item)))
+    const keys = new Set(this.#pages.get(number - 1)?.items.map(keyOf))
+    const items = keys.size === 0 ? page.items : page.items.filter((item) => !keys.has(keyOf(item)))
     this.#pages.set(number, { items, next: page.next, previous: page.previous, used: ++this.#clock })
     if (this.#pages.size > most) {
       const [oldest] = [...this.#pages].reduce((a, b) => a[1].used < b[1].used ? a : b)

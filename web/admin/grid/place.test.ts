@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest"
-import { type Bounds, type Place, type Press, pressed, within } from "./place.ts"
+import { type CellPlace, type GridBounds, type Press, pressed, within } from "./place.ts"
 
-const bounds: Bounds = { rows: 100, firstColumn: -1, lastColumn: 4 }
-const at: Place = { row: 10, column: 2 }
+const bounds: GridBounds = { rows: 100, firstColumn: -1, lastColumn: 4 }
+const at: CellPlace = { row: 10, column: 2 }
 const press = (key: string, held: Partial<Press> = {}): Press => ({ key, ctrlKey: false, metaKey: false, ...held })
 
 describe("where a key leads", () => {
-  it.each<[string, Partial<Press>, Partial<Place> | null]>([
+  it.each<[string, Partial<Press>, Partial<CellPlace> | null]>([
     ["ArrowDown", {}, { row: 11 }],
     ["ArrowUp", {}, { row: 9 }],
     ["j", {}, { row: 11 }],
@@ -41,7 +41,7 @@ describe("where a key leads", () => {
 })
 
 describe("the nearest place", () => {
-  it.each<[Place, Place]>([
+  it.each<[CellPlace, CellPlace]>([
     [at, at],
     [{ row: -9, column: -9 }, { row: -1, column: -1 }],
     [{ row: 100, column: 5 }, { row: 99, column: 4 }]

@@ -1,13 +1,13 @@
 /** A cell's place in the grid, what a click hits, and where a key leads from there. It knows rows and columns by number only. */
 
 /** A cell. Row -1 is the header, column -1 the checkbox. */
-export interface Place {
+export interface CellPlace {
   readonly row: number
   readonly column: number
 }
 
 /** How far places reach. */
-export interface Bounds {
+export interface GridBounds {
   readonly rows: number
   /** -1 where there are ticks, else 0. */
   readonly firstColumn: number
@@ -17,7 +17,7 @@ export interface Bounds {
 export const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)
 
 /** The nearest place that there is. */
-export const within = ({ firstColumn, lastColumn, rows }: Bounds, { column, row }: Place): Place => ({
+export const within = ({ firstColumn, lastColumn, rows }: GridBounds, { column, row }: CellPlace): CellPlace => ({
   row: clamp(row, -1, Math.max(0, rows - 1)),
   column: clamp(column, firstColumn, lastColumn)
 })
@@ -27,7 +27,7 @@ export const isWithin = (target: EventTarget, selector: string): boolean =>
   target instanceof Element && target.closest(selector) !== null
 
 /** The cell around an element, or null outside of the rows. */
-export const placeOf = (target: EventTarget): Place | null => {
+export const placeOf = (target: EventTarget): CellPlace | null => {
   const cell = target instanceof Element ? target.closest<HTMLElement>("[data-column]") : null
   const line = cell?.closest<HTMLElement>("[data-index]")
   if (cell == null || line == null) return null
@@ -47,11 +47,11 @@ export interface Press {
  */
 export const pressed = (
   { ctrlKey, key, metaKey }: Press,
-  { column, row }: Place,
-  { firstColumn, lastColumn, rows }: Bounds,
+  { column, row }: CellPlace,
+  { firstColumn, lastColumn, rows }: GridBounds,
   page: number,
   forward: 1 | -1
-): Partial<Place> | null => {
+): Partial<CellPlace> | null => {
   const wide = ctrlKey || metaKey
   switch (key) {
     case "ArrowDown":

@@ -9,7 +9,7 @@ import { clamp } from "./place.ts"
 import { moved, positionFor, type Scale, scaleFor, type Span, spanAt, type Standing, toPhysical } from "./scale.ts"
 
 /** The sizes that the visible rows follow from. Lengths are pixels. */
-export interface Rows {
+export interface ScrollSizes {
   readonly rows: number
   readonly rowHeight: number
   /** The height of the head over the first rows, and the room after the last row. */
@@ -43,7 +43,7 @@ export interface Scrolling {
   readonly reveal: (row: number) => void
   /** The first and the last row that are seen whole. */
   readonly seen: () => readonly [first: number, last: number]
-  /** Rows that a page holds, at least one: one row stays in sight. */
+  /** ScrollSizes that a page holds, at least one: one row stays in sight. */
   readonly page: () => number
 }
 
@@ -52,12 +52,12 @@ const labelMs = 700
 /** Not all browsers tell when a scroll ends. There, the label goes after a pause. */
 const endsAreTold = "onscrollend" in window
 
-export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, want }: Rows): Scrolling => {
+export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, want }: ScrollSizes): Scrolling => {
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const standing = useRef<Standing>({ top: 0, virtual: top * rowHeight })
   const height = useRef(0)
-  const settled = useRef(top === 0)
+  const arrived = useRef(top === 0)
   const [view, setView] = useState<View>(() => ({
     ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0),
     scale: scaleFor(0, 0),
@@ -108,13 +108,13 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
     const resize = (): void => {
       height.current = element.clientHeight
       const scale = measure()
-      const begins = rows > 0 && !settled.current
-      settled.current ||= begins
-      const virtual = clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity)
+      const begins = rows > 0 && !arrived.current
+      arrived.current ||= begins
+      const virtual = clamp(standing.current.virtual, 0, arrived.current ? scale.virtual : Infinity)
       standing.current = { ...standing.current, virtual }
       // Where there are more rows than before, or fewer, the thumb stands elsewhere: at once, or when it rests.
       const stands = moving.current || Math.abs(toPhysical(scale, virtual) - standing.current.top) < 1
-      if (begins || (settled.current && !stands)) jumpTo(virtual)
+      if (begins || (arrived.current && !stands)) jumpTo(virtual)
       else show(scale, false)
     }
     resize()

@@ -7,7 +7,7 @@ import { useSyncExternalStore } from "react"
 import { prefix } from "../config.ts"
 
 /** The current address. */
-export interface Place {
+export interface AppAddress {
   /** The path below the app's own path, still encoded: `/orders/17`. */
   readonly path: string
   /** The segments of the path, still encoded. */
@@ -35,7 +35,7 @@ let at = entryOf(history.state).at
 /** A page that is loaded again shows what it showed. */
 let back = true
 
-const readPlace = (): Place => {
+const readPlace = (): AppAddress => {
   const { pathname, search } = location
   const path = prefix !== "" && pathname.startsWith(prefix) ? pathname.slice(prefix.length) || "/" : pathname
   return {
@@ -175,7 +175,7 @@ const subscribe = (listener: () => void): () => void => {
 }
 
 /** The current address. The component is rendered again when it changes. */
-export const usePlace = (): Place => useSyncExternalStore(subscribe, () => place)
+export const usePlace = (): AppAddress => useSyncExternalStore(subscribe, () => place)
 
 /** The current address, for code outside of components. */
-export const currentPlace = (): Place => place
+export const currentPlace = (): AppAddress => place

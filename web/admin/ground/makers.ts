@@ -11,9 +11,9 @@ import { useApp } from "./app.ts"
 /** The resource of the versions, if the caller sees it. */
 export const useVersions = (resource: Resource): Resource | undefined => {
   const { catalogue } = useApp()
-  const found = catalogue.resources.get(`${resource.name}_history`)
-  return found !== undefined && isHistory(found) && found.may.read && found.source === resource.source
-    ? found
+  const history = catalogue.resources.get(`${resource.name}_history`)
+  return history !== undefined && isHistory(history) && history.may.read && history.source === resource.source
+    ? history
     : undefined
 }
 

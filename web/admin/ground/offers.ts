@@ -28,9 +28,9 @@ export const Offers = ({ entries }: { readonly entries: readonly MenuEntry[] }):
   useEffect(() => {
     latest.current = entries
   })
-  const known = JSON.stringify(entries.filter(isOffer).map(({ label }) => label))
+  const labelsText = JSON.stringify(entries.filter(isOffer).map(({ label }) => label))
   useEffect(() => {
-    const labels: readonly string[] = JSON.parse(known)
+    const labels: readonly string[] = JSON.parse(labelsText)
     put(
       new Map([
         ...offered,
@@ -45,7 +45,7 @@ export const Offers = ({ entries }: { readonly entries: readonly MenuEntry[] }):
       ])
     )
     return () => put(new Map([...offered].filter(([each]) => each !== who)))
-  }, [who, known])
+  }, [who, labelsText])
   return null
 }
 

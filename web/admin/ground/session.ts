@@ -44,7 +44,7 @@ let loadFrame: (() => Promise<void>) | undefined
 export const enter = async (asked = false): Promise<void> => {
   const before = session
   try {
-    const [meta, known] = await Promise.all([
+    const [meta, session] = await Promise.all([
       client.meta(),
       config.signIn === "password" ? client.auth.session().catch(() => null) : null,
       loadFrame?.()
@@ -55,7 +55,7 @@ export const enter = async (asked = false): Promise<void> => {
       location.reload()
       return
     }
-    put({ state: "in", meta, user: known?.user ?? null, ended: false })
+    put({ state: "in", meta, user: session?.user ?? null, ended: false })
     if (asked) channel?.postMessage("in")
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401) put(before.state === "in" ? before : { state: "out" })

@@ -81,7 +81,7 @@ const ToastBox = ({ toast }: { readonly toast: Toast }): ReactNode => {
 }
 
 export const Toasts = (): ReactNode => {
-  const shown = useSyncExternalStore(subscribe, () => toasts)
+  const visible = useSyncExternalStore(subscribe, () => toasts)
   useShortcut("mod+z", () => {
     const toast = toasts.findLast(({ undo }) => undo !== undefined)
     if (toast === undefined) return false
@@ -90,7 +90,7 @@ export const Toasts = (): ReactNode => {
   })
   return (
     <div className={style.toasts} role="status" aria-live="polite" aria-relevant="additions">
-      {shown.map((toast) => <ToastBox key={toast.id} toast={toast} />)}
+      {visible.map((toast) => <ToastBox key={toast.id} toast={toast} />)}
     </div>
   )
 }

@@ -13,14 +13,14 @@ export type Bulk = { readonly op: "update"; readonly data: { readonly [field: st
   readonly op: "undelete"
 }
 
-export interface Refused {
+export interface BulkRefusal {
   readonly record: AnyRecord
   readonly error: ProblemError
 }
 
 /** The result of a dry run: the records that would be refused. `more`: it stopped early, so there may be more. */
 export interface Preview {
-  readonly refused: readonly Refused[]
+  readonly refused: readonly BulkRefusal[]
   readonly more: boolean
 }
 
@@ -63,7 +63,7 @@ export const preview = async (
   records: readonly AnyRecord[],
   signal: AbortSignal
 ): Promise<Preview> => {
-  const refused: Refused[] = []
+  const refused: BulkRefusal[] = []
   if (change.op === "undelete") return { refused, more: false }
   for (const part of inParts(records)) {
     let left = part

@@ -53,7 +53,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
   const [asked, setAsked] = useState(false)
   const choice = choices.find((each) => each.field === text)
   const unsorted = whyUnsortedBy(path, t)
-  const known = order.find((key) => key.field === text)
+  const orderKey = order.find((key) => key.field === text)
   const act = (work: () => void) => () => {
     work()
     onClose()
@@ -77,7 +77,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
             >
               {w.sortDescending}
             </Act>
-            {order.length > 0 && known === undefined && withKey(order, text, resource).length > 1 && (
+            {order.length > 0 && orderKey === undefined && withKey(order, text, resource).length > 1 && (
               <Act
                 icon={<Plus className="icon" />}
                 onAct={act(() => onOrder(withKey(order, text, resource)))}
@@ -85,10 +85,10 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
                 {w.addSort}
               </Act>
             )}
-            {known !== undefined && order.length > 1 && (
+            {orderKey !== undefined && order.length > 1 && (
               <Act
                 icon={<span className="icon" />}
-                onAct={act(() => onOrder(order.filter((key) => key !== known)))}
+                onAct={act(() => onOrder(order.filter((key) => key !== orderKey)))}
               >
                 {w.unsort}
               </Act>

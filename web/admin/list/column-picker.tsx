@@ -4,7 +4,16 @@ import { ChevronRight, GripVertical, Pin, PinOff, Search } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
-import { columnAt, fieldAt, type Path, pathLabels, pathsFrom, relationLabel, type Way, waysOf } from "../model/paths.ts"
+import {
+  columnAt,
+  fieldAt,
+  type Path,
+  pathLabels,
+  pathsFrom,
+  type PathWay,
+  relationLabel,
+  waysOf
+} from "../model/paths.ts"
 import style from "./list.module.css"
 import type { Choice } from "./state.ts"
 
@@ -18,7 +27,7 @@ interface PickerProps {
 const mostWays = 2
 const mostFound = 50
 
-const toOne = ({ relation }: Way): boolean => !relation.many
+const toOne = ({ relation }: PathWay): boolean => !relation.many
 
 interface OfferProps {
   readonly label: string
@@ -41,7 +50,7 @@ interface FarProps {
   /** The relations before, and the one whose fields are offered. */
   readonly before: readonly string[]
   readonly from: Resource
-  readonly way: Way
+  readonly way: PathWay
   readonly label: string
   readonly isShown: (text: string) => boolean
   readonly name: (path: Path) => string
@@ -112,14 +121,14 @@ export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): Rea
   const labelAt = (name: string): string => nameOf(columnAt(resource, name)!)
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "")
   const fits = (name: string): boolean => {
-    const known = `${labelAt(name)} ${name}`.toLowerCase()
-    return words.every((word) => known.includes(word))
+    const names = `${labelAt(name)} ${name}`.toLowerCase()
+    return words.every((word) => names.includes(word))
   }
   const isShown = (name: string): boolean => choices.some(({ field }) => field === name)
   const others = resource.model.fields.filter(({ name }) => !isShown(name))
   const ways = waysOf(resource).filter(toOne)
   // While somebody searches, columns further away are found by their names; else they are below their relations.
-  const found = words.length === 0
+  const matches = words.length === 0
     ? []
     : pathsFrom(resource, mostWays, ({ many }) => !many).filter((path) => !isShown(path.text) && fits(path.text))
       .slice(0, mostFound)
@@ -192,7 +201,7 @@ export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): Rea
         {others.map(({ name }) =>
           fits(name) && <Offer key={name} label={labelAt(name)} onChoose={() => choose(name)} />
         )}
-        {found.map((path) => <Offer key={path.text} label={nameOf(path)} onChoose={() => choose(path.text)} />)}
+        {matches.map((path) => <Offer key={path.text} label={nameOf(path)} onChoose={() => choose(path.text)} />)}
         {words.length === 0 && ways.map((way) => (
           <FarFields
             key={way.relation.name}

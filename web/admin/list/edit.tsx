@@ -9,7 +9,7 @@ import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
-import type { GridHandle, Place } from "../grid/grid.tsx"
+import type { CellPlace, GridHandle } from "../grid/grid.tsx"
 import { useLastMaker } from "../ground/makers.ts"
 import { Dialog } from "../ground/parts.tsx"
 import { problemText, sayProblem } from "../ground/problem.tsx"
@@ -19,7 +19,7 @@ import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyOf, keyPartsOf, type Resource, toOneOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { columnAt, relationLabel } from "../model/paths.ts"
-import type { Rows } from "./rows.ts"
+import type { ListRows } from "./rows.ts"
 
 interface Conflict {
   readonly key: string
@@ -29,10 +29,10 @@ interface Conflict {
 }
 
 export interface CellEditing {
-  readonly place: Place | null
+  readonly place: CellPlace | null
   readonly typed: string | undefined
   /** Begins to edit a cell. False if the field cannot be written; a message then says why. */
-  readonly begin: (record: AnyRecord, at: Place, typed?: string) => boolean
+  readonly begin: (record: AnyRecord, at: CellPlace, typed?: string) => boolean
   readonly commit: (
     record: AnyRecord,
     field: string,
@@ -51,12 +51,12 @@ const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ??
 export const useCellEditing = (
   resource: Resource,
   columns: readonly Column[],
-  rows: Rows,
+  rows: ListRows,
   handle: RefObject<GridHandle | null>
 ): CellEditing => {
   const t = useMessages()
   const w = useMessages().files
-  const [place, setPlace] = useState<Place | null>(null)
+  const [place, setPlace] = useState<CellPlace | null>(null)
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [problem, setProblem] = useState<string | null>(null)
   const [saving, setSaving] = useState<ReadonlySet<string>>(new Set())
@@ -72,7 +72,7 @@ export const useCellEditing = (
       return next
     })
 
-  const leave = (then: "stay" | "down" | "next" | "before", at: Place): void => {
+  const leave = (then: "stay" | "down" | "next" | "before", at: CellPlace): void => {
     setPlace(null)
     setTyped(undefined)
     setProblem(null)
@@ -105,7 +105,7 @@ export const useCellEditing = (
     })
   }
 
-  const save = async (record: AnyRecord, key: string, field: string, value: unknown, at: Place): Promise<void> => {
+  const save = async (record: AnyRecord, key: string, field: string, value: unknown, at: CellPlace): Promise<void> => {
     mark(key, true)
     try {
       try {

@@ -7,7 +7,7 @@ import { openShortcuts } from "../ground/overlays.ts"
 import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import style from "./list.module.css"
-import type { Rows, RowsQuery } from "./rows.ts"
+import type { ListRows, RowsQuery } from "./rows.ts"
 import type { Sight } from "./sight.ts"
 import { totalText } from "./total.ts"
 
@@ -25,7 +25,7 @@ interface FootProps {
   readonly resource: Resource
   readonly columns: readonly Column[]
   readonly query: RowsQuery
-  readonly rows: Rows
+  readonly rows: ListRows
   readonly sight: Sight
   readonly filter: string
   /** Time of the last save in this list, or null. */

@@ -14,7 +14,7 @@ import type { Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
 import style from "./list.module.css"
 import type { Reorder } from "./reorder.tsx"
-import type { Rows, RowsQuery } from "./rows.ts"
+import type { ListRows, RowsQuery } from "./rows.ts"
 import type { Choice } from "./state.ts"
 import { totalText } from "./total.ts"
 
@@ -23,7 +23,7 @@ const ColumnPicker = lazy(() => import("./column-picker.tsx").then(({ ColumnPick
 
 interface HeaderProps {
   readonly resource: Resource
-  readonly rows: Rows
+  readonly rows: ListRows
   readonly filter: string
   readonly deleted: boolean
   readonly order: string

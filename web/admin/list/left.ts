@@ -3,17 +3,17 @@
  * way, finds the same. Pure, but for the memory itself.
  */
 
-import type { Place } from "../grid/place.ts"
+import type { CellPlace } from "../grid/place.ts"
 import type { AnyRecord } from "../model/client.ts"
-import type { Selection } from "./selection.ts"
+import type { RecordSelection } from "./selection.ts"
 
 export interface Left {
   /** The active cell. */
-  readonly place: Place
+  readonly place: CellPlace
   /** The first row in sight, and the number of rows in sight. */
   readonly top: number
   readonly height: number
-  readonly selection: Selection
+  readonly selection: RecordSelection
   readonly picked: ReadonlyMap<string, AnyRecord>
 }
 

@@ -6,7 +6,7 @@ import { currencyOf } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
-import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
+import { type CellPlace, Grid, type GridHandle } from "../grid/grid.tsx"
 import { currentPlace, go, remember } from "../ground/location.ts"
 import { copyText } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
@@ -20,7 +20,7 @@ import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
 import { addressOfList } from "./left.ts"
 import type { Reorder } from "./reorder.tsx"
-import type { Rows } from "./rows.ts"
+import type { ListRows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
 import { titleColumn, whyUnsortedBy } from "./state.ts"
 import { TitleCell } from "./title-cell.tsx"
@@ -60,12 +60,12 @@ const copiedCell = (value: unknown): string => {
 }
 
 /** The cell and the row that a list begins with. */
-export type Begin = Place & { readonly top: number; readonly focus: boolean }
+export type Begin = CellPlace & { readonly top: number; readonly focus: boolean }
 
 interface ListGridProps {
   readonly resource: Resource
   readonly view: ListView
-  readonly rows: Rows
+  readonly rows: ListRows
   readonly total: number
   readonly selecting: Selecting
   readonly editing: CellEditing
@@ -76,7 +76,7 @@ interface ListGridProps {
   readonly begin: Begin
   readonly handle: RefObject<GridHandle | null>
   readonly onSeen: (first: number, last: number) => void
-  readonly onPlace: (place: Place) => void
+  readonly onPlace: (place: CellPlace) => void
 }
 
 /** The keys that were held when a row was opened. */
@@ -105,7 +105,7 @@ const openRecord = (
 /** Handles a key on a cell. True if it is handled. */
 const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
   const { t } = useLocale()
-  return (event: React.KeyboardEvent, at: Place, record: AnyRecord | undefined): boolean => {
+  return (event: React.KeyboardEvent, at: CellPlace, record: AnyRecord | undefined): boolean => {
     if (reorder.onKey(event, at)) return true
     if (record === undefined || at.row < 0) return false
     const wide = event.ctrlKey || event.metaKey

@@ -15,7 +15,7 @@ import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing } from "../model/outcome.ts"
 import style from "./live.module.css"
-import { type Rows, type RowsQuery } from "./rows.ts"
+import { type ListRows, type RowsQuery } from "./rows.ts"
 
 /** Milliseconds for which changes are collected, and the most changes that are handled one by one. */
 const collectMs = 300
@@ -25,7 +25,7 @@ const margin = 20
 
 interface LiveListProps {
   readonly resource: Resource
-  readonly rows: Rows
+  readonly rows: ListRows
   readonly query: RowsQuery
   readonly handle: RefObject<GridHandle | null>
   readonly marks: LiveMarks
@@ -68,13 +68,13 @@ const readAgain = async (
     const now = await listed(resource, key, keys, { ...query, filter: "" }, query.fields)
     return new Map(keys.map((each) => [each, now.get(each) ?? null]))
   }
-  const found = await Promise.allSettled(
+  const answers = await Promise.allSettled(
     keys.slice(0, margin).map((each) =>
       resourceClient(resource.name).get(keyPartsOf(each), { fields: query.fields, expand: query.expand })
     )
   )
   const now = new Map<string, AnyRecord | null>()
-  for (const [at, each] of found.entries()) {
+  for (const [at, each] of answers.entries()) {
     if (each.status === "fulfilled") now.set(keys[at]!, each.value)
     else if (isMissing(each.reason)) now.set(keys[at]!, null)
   }
@@ -102,7 +102,7 @@ const outsideOf = async (
 
 /** Shows rows as they are now. `out`: those that pass the filter no more. */
 const putInPlace = (
-  own: Rows,
+  own: ListRows,
   now: ReadonlyMap<string, AnyRecord | null>,
   out: ReadonlySet<string>,
   marks: LiveMarks
@@ -144,11 +144,11 @@ export const LiveList = (props: LiveListProps): ReactNode => {
 
     /** Reads visible rows again. Other rows are dropped, and read again when they become visible. */
     const renew = async (
-      kept: ReadonlyArray<readonly [string, Pending]>,
-      own: Rows,
+      news: ReadonlyArray<readonly [string, Pending]>,
+      own: ListRows,
       [first, last]: readonly [number, number]
     ): Promise<void> => {
-      const seen = new Map(kept.filter(([key]) => {
+      const seen = new Map(news.filter(([key]) => {
         const at = own.indexOf(key)
         const near = at >= first - margin && at <= last + margin
         return near || !own.forget(key)
@@ -177,8 +177,8 @@ export const LiveList = (props: LiveListProps): ReactNode => {
         return
       }
       if (keys.length === 0) return
-      const found = await listed(resource, key, keys, query, resource.model.primaryKey)
-      if (!over && found.size > 0) setFresh((before) => new Set([...before, ...found.keys()]))
+      const records = await listed(resource, key, keys, query, resource.model.primaryKey)
+      if (!over && records.size > 0) setFresh((before) => new Set([...before, ...records.keys()]))
     }
 
     const work = async (): Promise<void> => {
@@ -199,7 +199,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
         setOther(true)
         return
       }
-      const kept = changed.filter(([key]) => own.indexOf(key) >= 0)
+      const news = changed.filter(([key]) => own.indexOf(key) >= 0)
       const others = changed.filter(([key]) => own.indexOf(key) < 0)
       const removed = changed.flatMap(([key, { kind, operation }]) =>
         kind === "left" || operation === "delete" ? [key] : []
@@ -207,7 +207,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
       setFresh((before) =>
         removed.some((key) => before.has(key)) ? new Set([...before].filter((key) => !removed.includes(key))) : before
       )
-      await renew(kept, own, seen)
+      await renew(news, own, seen)
       const entered = others.flatMap(([key, { kind }]) => kind === "entered" ? [key] : [])
       if (entered.length > 0) setFresh((before) => new Set([...before, ...entered]))
       const arrived = others.filter(([, { kind, operation }]) => kind === null && operation !== "delete")

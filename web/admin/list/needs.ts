@@ -16,26 +16,26 @@ const followed = (ways: Iterable<readonly string[]>): ReadonlySet<string> =>
 const farNeeds = (paths: readonly Path[]) => {
   const fields = new Set<string>()
   const expand = new Set<string>()
-  const known: (readonly string[])[] = []
+  const chains: (readonly string[])[] = []
   for (const { field, resource, text, ways } of paths) {
     const names = ways.map(({ name }) => name)
     // An address may name any number of columns: those that no request could ask for stay empty.
-    if (followed([...known, names]).size > mostFollowed) continue
-    known.push(names)
+    if (followed([...chains, names]).size > mostFollowed) continue
+    chains.push(names)
     const before = ways.map(({ name }) => `${name}.`).join("")
     fields.add(text)
     const currency = currencyOf(resource, field)
     if (currency !== null) fields.add(before + currency.name)
     for (const way of expandsFor(resource, [field.name])) expand.add(before + way)
   }
-  return { fields: [...fields], expand: [...expand], known }
+  return { fields: [...fields], expand: [...expand], chains }
 }
 
 /** The data that the columns need: their fields, keys and titles, currencies of amounts, related records. */
-export const needsOf = (resource: Resource, shown: readonly string[]) => {
+export const needsOf = (resource: Resource, columns: readonly string[]) => {
   const fields = new Set(titleNeeds(resource).fields)
-  const far = farNeeds(shown.flatMap((name) => resource.fields.has(name) ? [] : columnAt(resource, name) ?? []))
-  for (const name of shown) {
+  const far = farNeeds(columns.flatMap((name) => resource.fields.has(name) ? [] : columnAt(resource, name) ?? []))
+  for (const name of columns) {
     const field = resource.fields.get(name)
     if (field === undefined) continue
     fields.add(name)
@@ -52,7 +52,7 @@ export const needsOf = (resource: Resource, shown: readonly string[]) => {
   const expand: string[] = []
   for (const way of new Set(wanted)) {
     const next = [...expand, way].map((each) => each.split("."))
-    const fits = next.at(-1)!.length <= mostDeep && followed([...far.known, ...next]).size <= mostFollowed
+    const fits = next.at(-1)!.length <= mostDeep && followed([...far.chains, ...next]).size <= mostFollowed
     if (fits && expand.length < mostExpanded) expand.push(way)
   }
   const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined

@@ -11,13 +11,13 @@ import { FileExpiry } from "../field/file.tsx"
 import { isIdentifier, isQuantity } from "../field/kind.ts"
 import { NowProvider } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
-import type { GridHandle, Place } from "../grid/grid.tsx"
+import type { CellPlace, GridHandle } from "../grid/grid.tsx"
+import { useFirstPage } from "../ground/first-page.ts"
 import { shownKeys, useShortcut } from "../ground/keys.ts"
 import { Link } from "../ground/link.tsx"
 import { currentPlace, go, usePlace } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
 import { Missing, Problem } from "../ground/problem.tsx"
-import { useSettled } from "../ground/settled.ts"
 import { useTitle } from "../ground/title.ts"
 import type { LiveMarks, OnMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
@@ -111,9 +111,9 @@ const useBegin = (): { readonly begin: Begin; readonly left: Left | undefined } 
 }
 
 /** Remembers the list as it is left. Gives the function that is told of the active cell. */
-const useLeaving = (begin: Begin, sight: Sight, selecting: Selecting, shown: boolean): (place: Place) => void => {
+const useLeaving = (begin: Begin, sight: Sight, selecting: Selecting, shown: boolean): (place: CellPlace) => void => {
   const { path, query } = usePlace()
-  const place = useRef<Place>(begin)
+  const place = useRef<CellPlace>(begin)
   const latest = useRef<() => void>(() => {})
   useLayoutEffect(() => {
     const { picked, selection } = selecting
@@ -189,12 +189,12 @@ const NoRows = (
 
 /** The chart above the rows. It is drawn after them, and its space is there before. */
 const Chart = ({ resource, view }: { readonly resource: Resource; readonly view: ListView }): ReactNode => {
-  const settled = useSettled()
+  const hasFirstPage = useFirstPage()
   const [folded] = useToggle(`chart:${resource.name}`)
   const space = <div className={style.strip} data-folded={folded ? "" : undefined} />
   return (
     <Suspense fallback={space}>
-      {settled
+      {hasFirstPage
         ? <ChartStrip resource={resource} filter={view.filter} deleted={view.deleted} onFilter={view.setFilter} />
         : space}
     </Suspense>

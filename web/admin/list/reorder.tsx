@@ -4,7 +4,7 @@
  */
 
 import { type KeyboardEvent, type ReactNode, useState } from "react"
-import type { Place } from "../grid/grid.tsx"
+import type { CellPlace } from "../grid/grid.tsx"
 import type { GridProps } from "../grid/grid.tsx"
 import { sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
@@ -12,7 +12,7 @@ import { useMessages } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { anyBatch, type AnyRecord } from "../model/client.ts"
 import style from "./list.module.css"
-import type { Rows } from "./rows.ts"
+import type { ListRows } from "./rows.ts"
 import type { OrderKey } from "./state.ts"
 
 /** The maximum number of records of one reorder. */
@@ -25,11 +25,11 @@ export interface Reorder {
   readonly rowAt: (index: number) => AnyRecord | undefined
   readonly version: number
   readonly drag: GridProps<AnyRecord>["drag"]
-  readonly onKey: (event: KeyboardEvent, at: Place) => boolean
+  readonly onKey: (event: KeyboardEvent, at: CellPlace) => boolean
   readonly bar: ReactNode
 }
 
-export const useReorder = (resource: Resource, order: readonly OrderKey[], rows: Rows, total: number): Reorder => {
+export const useReorder = (resource: Resource, order: readonly OrderKey[], rows: ListRows, total: number): Reorder => {
   const t = useMessages()
   const [moved, setMoved] = useState<readonly AnyRecord[] | null>(null)
   const [version, setVersion] = useState(0)
@@ -37,10 +37,10 @@ export const useReorder = (resource: Resource, order: readonly OrderKey[], rows:
   const [over, setOver] = useState<number | null>(null)
   const [busy, setBusy] = useState(false)
   const [first] = order
-  const known = first === undefined ? undefined : resource.fields.get(first.field)
-  const field = known !== undefined && order.length === 1 && !first!.descending && known.kind === "integer" &&
-      known.relation === undefined && known.writable.update && resource.may.update && total > 1 && total <= most
-    ? known.name
+  const target = first === undefined ? undefined : resource.fields.get(first.field)
+  const field = target !== undefined && order.length === 1 && !first!.descending && target.kind === "integer" &&
+      target.relation === undefined && target.writable.update && resource.may.update && total > 1 && total <= most
+    ? target.name
     : null
 
   const all = (): readonly AnyRecord[] | null => {

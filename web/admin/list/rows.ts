@@ -6,8 +6,8 @@
 import { startTransition, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react"
 import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
+import { firstPageIsThere } from "../ground/first-page.ts"
 import { noticeFailure } from "../ground/session.ts"
-import { settle } from "../ground/settled.ts"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { atLeast, type Total, totalAfter } from "./total.ts"
@@ -29,10 +29,10 @@ export interface Age {
   readonly failedAt: string | null
 }
 
-export interface Rows {
+export interface ListRows {
   readonly rowAt: (index: number) => AnyRecord | undefined
   readonly indexOf: (key: string) => number
-  readonly kept: () => Iterable<AnyRecord>
+  readonly inMemory: () => Iterable<AnyRecord>
   readonly failure: unknown
   readonly failureAt: (index: number) => unknown
   readonly total: Total | null
@@ -126,13 +126,13 @@ const countRows = async (
     }, signal === undefined ? {} : { signal })
   )
 
-export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
+export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): ListRows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
   const [, changed] = useReducer((turn: number) => turn + 1, 0)
   const [epoch, setEpoch] = useState(0)
   const [failure, setFailure] = useState<unknown>(undefined)
   const held = useRef<Held | null>(null)
-  const shown = useRef<Held | null>(null)
+  const view = useRef<Held | null>(null)
   const sight = useRef<readonly [number, number]>([initialRow, initialRow + 40])
   const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
@@ -148,7 +148,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       if (signal.aborted) return
       noticeFailure(error)
       setFailure(error)
-      settle()
+      firstPageIsThere()
     }
     const pages = new Pages<AnyRecord>({
       size: pageSize,
@@ -210,11 +210,11 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       current.total = totalOf(page)
       current.warning = page.warning ?? null
       current.age = ageOf(page)
-      shown.current?.pages.close()
-      shown.current = current
+      view.current?.pages.close()
+      view.current = current
       setFailure(undefined)
       current.pages.put(0, { items: page.items, next: page.next_page_token, previous: null })
-      settle()
+      firstPageIsThere()
       if (current.total.accuracy === "counting") countLater(700).catch(() => undefined)
       const [from, to] = sight.current
       const last = Math.min(to, current.total.count)
@@ -222,34 +222,34 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     }).catch(fail)
     return () => {
       ending.abort()
-      if (held.current === current && shown.current !== current) current.pages.close()
+      if (held.current === current && view.current !== current) current.pages.close()
     }
   }, [parameters, epoch, resource, changed])
 
-  useEffect(() => () => shown.current?.pages.close(), [])
+  useEffect(() => () => view.current?.pages.close(), [])
 
   const want = useCallback((from: number, to: number, moving: boolean) => {
     sight.current = [from, to]
     dragging.current = moving
-    shown.current?.pages.want(from, to, moving)
+    view.current?.pages.want(from, to, moving)
   }, [])
 
   return {
-    rowAt: (index) => shown.current?.pages.row(index),
-    indexOf: (key) => shown.current?.pages.indexOf(key) ?? -1,
-    kept: () => shown.current?.pages.kept() ?? [],
+    rowAt: (index) => view.current?.pages.row(index),
+    indexOf: (key) => view.current?.pages.indexOf(key) ?? -1,
+    inMemory: () => view.current?.pages.rows() ?? [],
     failure,
-    failureAt: (index) => shown.current?.pages.failureAt(index),
-    total: shown.current?.total ?? null,
+    failureAt: (index) => view.current?.pages.failureAt(index),
+    total: view.current?.total ?? null,
     want,
     retry: useCallback(() => {
       setFailure(undefined)
-      if (shown.current === held.current && shown.current !== null) shown.current.pages.retry()
+      if (view.current === held.current && view.current !== null) view.current.pages.retry()
       else setEpoch((before) => before + 1)
     }, []),
     reload: useCallback(() => setEpoch((before) => before + 1), []),
     replace: useCallback(
-      (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
+      (key, record) => view.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
     renew: useCallback(async (key) => {
@@ -257,11 +257,11 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         fields: parameters.fields,
         expand: parameters.expand
       })
-      shown.current?.pages.replace(key, (before) => ({ ...before, ...record }))
+      view.current?.pages.replace(key, (before) => ({ ...before, ...record }))
     }, [parameters, resource]),
-    forget: useCallback((key) => shown.current?.pages.forget(key) ?? true, []),
+    forget: useCallback((key) => view.current?.pages.forget(key) ?? true, []),
     countExactly: useCallback(() => {
-      const current = shown.current
+      const current = view.current
       if (current === null) return
       countRows(resource, parameters).then((total) => {
         current.total = total
@@ -271,8 +271,8 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         setFailure(error)
       })
     }, [parameters, resource, changed]),
-    warning: shown.current?.warning ?? null,
-    age: shown.current?.age ?? null,
-    loading: shown.current === null && failure === undefined
+    warning: view.current?.warning ?? null,
+    age: view.current?.age ?? null,
+    loading: view.current === null && failure === undefined
   }
 }

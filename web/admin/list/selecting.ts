@@ -3,11 +3,11 @@
 import { useRef, useState } from "react"
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
-import type { Rows } from "./rows.ts"
-import { isSelected, nothing, type Selection, withKeys } from "./selection.ts"
+import type { ListRows } from "./rows.ts"
+import { isSelected, nothing, type RecordSelection, withKeys } from "./selection.ts"
 
 export interface Selecting {
-  readonly selection: Selection
+  readonly selection: RecordSelection
   /** Whether anything is selected. */
   readonly some: boolean
   /** The selected records by their keys, as the list has shown them. A record that the list has not shown is absent. */
@@ -18,7 +18,7 @@ export interface Selecting {
   /** Selects all rows that match. */
   readonly all: () => void
   readonly clear: () => void
-  readonly set: (selection: Selection) => void
+  readonly set: (selection: RecordSelection) => void
 }
 
 /** The key of a record, as the selection and the grid know it. */
@@ -27,12 +27,12 @@ export const rowKey = (resource: Resource, record: AnyRecord): string => keyOf(r
 /** `begin`: what was selected when the list was left. */
 export const useSelecting = (
   resource: Resource,
-  rows: Rows,
+  rows: ListRows,
   total: number,
   filter: string,
   begin: Pick<Selecting, "selection" | "picked"> | undefined
 ): Selecting => {
-  const [selection, setSelection] = useState<Selection>(begin?.selection ?? nothing)
+  const [selection, setSelection] = useState<RecordSelection>(begin?.selection ?? nothing)
   const anchor = useRef<number | null>(null)
   const picked = useRef(new Map<string, AnyRecord>(begin?.picked))
   const key = (record: AnyRecord): string => rowKey(resource, record)
@@ -56,7 +56,7 @@ export const useSelecting = (
       setSelection(withKeys(selection, keys, into))
     },
     all: () => {
-      const loaded = [...rows.kept()]
+      const loaded = [...rows.inMemory()]
       for (const record of loaded) picked.current.set(key(record), record)
       setSelection(
         total <= loaded.length

@@ -22,8 +22,8 @@ import { formerValues } from "../task/changed.ts"
 import { apply, type Bulk, type Preview, preview, readMatching } from "./bulk.ts"
 import { toCsv, toCurl, toJson, toMarkdown } from "./copied.ts"
 import style from "./list.module.css"
-import type { Rows } from "./rows.ts"
-import { nothing, selectedCount, type Selection } from "./selection.ts"
+import type { ListRows } from "./rows.ts"
+import { nothing, type RecordSelection, selectedCount } from "./selection.ts"
 
 const loadPluginActions = () => import("../plugin/actions.tsx")
 const PluginActions = lazy(() => loadPluginActions().then(({ PluginActions }) => ({ default: PluginActions })))
@@ -35,15 +35,15 @@ const BulkAllDialog = lazy(() =>
 
 interface BarProps {
   readonly resource: Resource
-  readonly selection: Selection
+  readonly selection: RecordSelection
   /** Records that were selected one by one, also those that are no longer visible. */
   readonly picked: ReadonlyMap<string, AnyRecord>
   readonly columns: readonly Column[]
-  readonly rows: Rows
+  readonly rows: ListRows
   readonly deleted: boolean
   /** The field whose sum is shown. */
   readonly sum: MetaField | undefined
-  readonly onSelection: (selection: Selection) => void
+  readonly onSelection: (selection: RecordSelection) => void
   readonly onChanged: () => void
 }
 
@@ -94,17 +94,17 @@ export const SelectionBar = (props: BarProps): ReactNode => {
   const fields = columns.map(({ id }) => id)
 
   /** The selected records as they are now, where the list knows that: the version of one that was picked earlier may be over. */
-  const known = (): readonly AnyRecord[] => {
+  const chosenRecords = (): readonly AnyRecord[] => {
     if (selection.of === "all") return []
-    const now = new Map([...rows.kept()].map((record) => [keyOf(resource, record), record]))
+    const now = new Map([...rows.inMemory()].map((record) => [keyOf(resource, record), record]))
     return [...selection.keys].flatMap((key) => now.get(key) ?? picked.get(key) ?? [])
   }
   const everything = (progress: (read: number) => void, signal: AbortSignal): Promise<readonly AnyRecord[]> =>
     selection.of === "some"
-      ? Promise.resolve(known())
+      ? Promise.resolve(chosenRecords())
       : readMatching(resource, selection.filter, selection.except, deleted, fields, progress, signal)
 
-  const summed = useSum(resource, sum, known())
+  const summed = useSum(resource, sum, chosenRecords())
 
   const copy = (as: CopyAs): void => {
     void everything(() => {}, new AbortController().signal).then((records) =>
@@ -272,16 +272,16 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
         (done) => setStep({ at: "busy", done, all: records.length }),
         signal
       )
-      const shown = format.count(records.length)
-      if (op === "undelete") say(t.list.undeletedCount(records.length, shown))
+      const numeral = format.count(records.length)
+      if (op === "undelete") say(t.list.undeletedCount(records.length, numeral))
       else if (op === "delete") {
         say(
-          t.list.deletedCount(records.length, shown),
+          t.list.deletedCount(records.length, numeral),
           resource.model.softDelete
             ? {
               undo: async () => {
                 await apply(resource, { op: "undelete" }, records, () => {}, new AbortController().signal)
-                say(t.list.undeletedCount(records.length, shown))
+                say(t.list.undeletedCount(records.length, numeral))
                 onDone()
               }
             }
@@ -292,7 +292,7 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
         const names = Object.keys(data)
         const known = records.every((record) => names.every((name) => name in record))
         say(
-          t.list.changedCount(records.length, shown),
+          t.list.changedCount(records.length, numeral),
           known
             ? {
               undo: async () => {
@@ -316,11 +316,11 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
     if (op !== "update") void check()
   }, [])
 
-  const shown = format.count(count)
+  const numeral = format.count(count)
   const title = op === "update"
-    ? t.list.bulkEdit(count, shown)
+    ? t.list.bulkEdit(count, numeral)
     : op === "delete"
-    ? t.list.bulkDelete(count, shown)
+    ? t.list.bulkDelete(count, numeral)
     : t.list.undelete
   const refused = step.at === "tried" ? step.preview.refused : []
   const left = step.at === "tried"

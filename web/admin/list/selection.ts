@@ -3,18 +3,18 @@
  * moves the numbers. It stays the same when the filter changes. Pure.
  */
 
-export type Selection =
+export type RecordSelection =
   | { readonly of: "some"; readonly keys: ReadonlySet<string> }
   /** All records that match `filter`, the filter at the time of the selection. */
   | { readonly of: "all"; readonly filter: string; readonly except: ReadonlySet<string> }
 
-export const nothing: Selection = { of: "some", keys: new Set() }
+export const nothing: RecordSelection = { of: "some", keys: new Set() }
 
-export const isSelected = (selection: Selection, key: string): boolean =>
+export const isSelected = (selection: RecordSelection, key: string): boolean =>
   selection.of === "some" ? selection.keys.has(key) : !selection.except.has(key)
 
 /** The number of selected records. `total` is the number of records that match the filter. */
-export const selectedCount = (selection: Selection, total: number): number =>
+export const selectedCount = (selection: RecordSelection, total: number): number =>
   selection.of === "some" ? selection.keys.size : Math.max(0, total - selection.except.size)
 
 const toggled = (set: ReadonlySet<string>, keys: readonly string[], into: boolean): ReadonlySet<string> => {
@@ -27,7 +27,7 @@ const toggled = (set: ReadonlySet<string>, keys: readonly string[], into: boolea
 }
 
 /** The selection with records added or removed. */
-export const withKeys = (selection: Selection, keys: readonly string[], selected: boolean): Selection =>
+export const withKeys = (selection: RecordSelection, keys: readonly string[], selected: boolean): RecordSelection =>
   selection.of === "some"
     ? { of: "some", keys: toggled(selection.keys, keys, selected) }
     : { ...selection, except: toggled(selection.except, keys, !selected) }

@@ -43,13 +43,13 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
   const saved = useSavedViews(resource)
   const view = saved.find(({ id }) => id === query.get("view")) ?? null
   const filters = [{ name: t.list.all, filter: "" }, ...resource.view.filters]
-  const shown = canonical(filter, resource)
-  const isAt = view === null ? filters.findIndex((each) => canonical(each.filter, resource) === shown) : -1
+  const canonicalFilter = canonical(filter, resource)
+  const isAt = view === null ? filters.findIndex((each) => canonical(each.filter, resource) === canonicalFilter) : -1
   const chosen = filter !== "" || query.has("order") || query.has("columns")
   if (filters.length === 1 && saved.length === 0 && !chosen) return null
 
   const changed = view !== null &&
-    (canonical(view.filter, resource) !== shown || view.order_by !== order ||
+    (canonical(view.filter, resource) !== canonicalFilter || view.order_by !== order ||
       (view.columns.length > 0 && view.columns.join() !== columns.join()))
   const tabs: readonly Tab[] = [
     ...filters.map((each, at) => ({
@@ -109,7 +109,7 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
         <Suspense fallback={null}>
           <SavedMenu
             resource={resource.name}
-            shown={{ filter, order_by: order, columns }}
+            state={{ filter, order_by: order, columns }}
             view={view}
             changed={changed}
           />

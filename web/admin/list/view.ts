@@ -100,8 +100,8 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
   const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
 
   useEffect(() => {
-    const kept = rememberedColumns(resource)
-    if (kept !== null && currentPlace().query.get("columns") === null) setQuery({ columns: kept })
+    const columns = rememberedColumns(resource)
+    if (columns !== null && currentPlace().query.get("columns") === null) setQuery({ columns })
   }, [resource])
   useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
 

@@ -4,7 +4,7 @@ import type { AppMessages } from "./en.ts"
 import { counted } from "./noun.ts"
 
 const pl = (count: number, one: string, many: string): string => count === 1 ? one : many
-const records = (count: number, shown: string): string => `${shown} ${pl(count, "Datensatz", "Datensätze")}`
+const records = (count: number, numeral: string): string => `${numeral} ${pl(count, "Datensatz", "Datensätze")}`
 
 export const de: AppMessages = {
   sources: {
@@ -25,7 +25,7 @@ export const de: AppMessages = {
     record: "Diesen Datensatz gibt es nicht, oder er ist nicht für Sie freigegeben. Vielleicht wurde er gelöscht."
   },
   list: {
-    about: (shown) => `etwa ${shown}`,
+    about: (numeral) => `etwa ${numeral}`,
     counting: "wird gezählt",
     columns: "Spalten",
     findColumn: "Spalte suchen",
@@ -42,7 +42,7 @@ export const de: AppMessages = {
     row: (number) => `Zeile ${number}`,
     select: "Zeile auswählen",
     selectAll: "Alle auswählen",
-    selected: (_, shown) => `${shown} ausgewählt`,
+    selected: (_, numeral) => `${numeral} ausgewählt`,
     allSelected: (count) => `Alle ${count} ausgewählt`,
     selectMatching: (count) => `Alle ${count} auswählen`,
     edit: "Bearbeiten",
@@ -88,21 +88,21 @@ export const de: AppMessages = {
     open: "Öffnen",
     undelete: "Zurückholen",
     deleted: "gelöscht",
-    deletedCount: (count, shown) => `${records(count, shown)} gelöscht`,
-    changedCount: (count, shown) => `${records(count, shown)} geändert`,
-    undeletedCount: (count, shown) => `${records(count, shown)} zurückgeholt`,
-    bulkEdit: (count, shown) => `${records(count, shown)} bearbeiten`,
+    deletedCount: (count, numeral) => `${records(count, numeral)} gelöscht`,
+    changedCount: (count, numeral) => `${records(count, numeral)} geändert`,
+    undeletedCount: (count, numeral) => `${records(count, numeral)} zurückgeholt`,
+    bulkEdit: (count, numeral) => `${records(count, numeral)} bearbeiten`,
     bulkField: "Feld",
     bulkValue: "Neuer Wert",
     bulkCheck: "Prüfen",
-    bulkApply: (count, shown) => `${records(count, shown)} ändern`,
-    bulkDelete: (count, shown) => `${records(count, shown)} löschen`,
+    bulkApply: (count, numeral) => `${records(count, numeral)} ändern`,
+    bulkDelete: (count, numeral) => `${records(count, numeral)} löschen`,
     deleteHard: "Sie werden endgültig entfernt. Das lässt sich nicht rückgängig machen.",
     deleteSoft: "Sie bleiben als gelöscht erhalten und können zurückgeholt werden.",
-    previewFine: (count, shown) =>
-      count === 1 ? "Der Datensatz besteht die Prüfung." : `Alle ${shown} Datensätze bestehen die Prüfung.`,
-    previewRefused: (count, shown) =>
-      `${shown} ${pl(count, "würde", "würden")} abgelehnt, deshalb wird nichts geschrieben:`,
+    previewFine: (count, numeral) =>
+      count === 1 ? "Der Datensatz besteht die Prüfung." : `Alle ${numeral} Datensätze bestehen die Prüfung.`,
+    previewRefused: (count, numeral) =>
+      `${numeral} ${pl(count, "würde", "würden")} abgelehnt, deshalb wird nichts geschrieben:`,
     chunks: "Mehr als 500 Datensätze werden in Teilen geschrieben, jeder ganz oder gar nicht.",
     progress: (done, all) => `${done} von ${all}`,
     reorder: "Reihenfolge ändern",
@@ -204,7 +204,7 @@ export const de: AppMessages = {
     previous: "Voriger Datensatz",
     next: "Nächster Datensatz",
     position: (at, total) => `${at} von ${total}`,
-    changes: (count, shown) => `${shown} ${pl(count, "Änderung", "Änderungen")}`,
+    changes: (count, numeral) => `${numeral} ${pl(count, "Änderung", "Änderungen")}`,
     discard: "Verwerfen",
     save: "Speichern",
     saving: "Speichert",
@@ -261,7 +261,7 @@ export const de: AppMessages = {
     createAnother: "Weiteren anlegen",
     created: (title) => `${title} angelegt`,
     invisible: "Der Datensatz ist angelegt. Sie dürfen ihn nicht sehen.",
-    fixFields: (count, shown) => count === 1 ? "Bitte prüfen Sie ein Feld." : `Bitte prüfen Sie ${shown} Felder.`,
+    fixFields: (count, numeral) => count === 1 ? "Bitte prüfen Sie ein Feld." : `Bitte prüfen Sie ${numeral} Felder.`,
     copyJson: "Als JSON kopieren",
     copyCurl: "Als curl kopieren",
     copyLink: "Link kopieren",
@@ -402,7 +402,7 @@ export const de: AppMessages = {
     tooMany: "Eine Aktion umfasst höchstens 500 Datensätze."
   },
   board: {
-    last: (_, shown) => `Letzte ${shown} Tage`,
+    last: (_, numeral) => `Letzte ${numeral} Tage`,
     change: (percent) => `${percent} gegenüber der Zeit davor`,
     none: "Hier ist noch nichts",
     all: "Alle zeigen",
@@ -439,15 +439,16 @@ export const de: AppMessages = {
     retry: "Erneut versuchen",
     retryAll: "Alle erneut versuchen",
     deleteAll: "Alle löschen",
-    retried: (count, shown) => `${shown} ${count === 1 ? "Job wird" : "Jobs werden"} jetzt erneut versucht`,
-    deleted: (count, shown) => `${shown} ${count === 1 ? "Job" : "Jobs"} gelöscht`,
-    deleteTitle: (count, shown) => `${shown} ${count === 1 ? "fehlgeschlagenen Job" : "fehlgeschlagene Jobs"} löschen?`,
+    retried: (count, numeral) => `${numeral} ${count === 1 ? "Job wird" : "Jobs werden"} jetzt erneut versucht`,
+    deleted: (count, numeral) => `${numeral} ${count === 1 ? "Job" : "Jobs"} gelöscht`,
+    deleteTitle: (count, numeral) =>
+      `${numeral} ${count === 1 ? "fehlgeschlagenen Job" : "fehlgeschlagene Jobs"} löschen?`,
     deleteOne: (name) => `Den Job ${name} löschen?`,
     deleteText:
       "Ihre Arbeit ist nicht getan, und ihre Nutzdaten gehen verloren. Jobs, die in ihren Gruppen dahinter warten, laufen weiter.",
     holds: (count) => `hält ${count} auf`,
-    behind: (group, count, shown) =>
-      `Die Jobs der Gruppe „${group}“ laufen nacheinander. ${shown} ${
+    behind: (group, count, numeral) =>
+      `Die Jobs der Gruppe „${group}“ laufen nacheinander. ${numeral} ${
         count === 1 ? "wartet" : "warten"
       }, bis dieser gelingt oder gelöscht wird.`,
     noneTitle: "Kein Job ist fehlgeschlagen",
@@ -634,9 +635,9 @@ export const de: AppMessages = {
       delete: (count) => `${count} löschen`,
       undelete: (count) => `${count} zurückholen`
     },
-    matching: (total, shown) => total === 1 ? "1 Datensatz passt." : `${shown} Datensätze passen.`,
-    tried: (tried, shown) =>
-      `${tried === 1 ? "Nur der erste wurde" : `Nur die ersten ${shown} wurden`} geprüft. Geschrieben wurde nichts.`,
+    matching: (total, numeral) => total === 1 ? "1 Datensatz passt." : `${numeral} Datensätze passen.`,
+    tried: (tried, numeral) =>
+      `${tried === 1 ? "Nur der erste wurde" : `Nur die ersten ${numeral} wurden`} geprüft. Geschrieben wurde nichts.`,
     triedAll: "Alle wurden geprüft. Geschrieben wurde nichts.",
     none: "Es passt kein Datensatz mehr.",
     background: "Es läuft im Hintergrund weiter, auch wenn Sie diese Seite verlassen.",
@@ -670,13 +671,13 @@ export const de: AppMessages = {
     onError: "Wenn eine Zeile abgelehnt wird",
     errors: { stop: "Vor ihrem Stapel anhalten", skip: "Weglassen und weitermachen" },
     checkAll: "Alle Zeilen prüfen",
-    start: (count, shown) => `${shown} ${count === 1 ? "Zeile" : "Zeilen"} importieren`,
+    start: (count, numeral) => `${numeral} ${count === 1 ? "Zeile" : "Zeilen"} importieren`,
     another: "Weitere Datei importieren",
     back: (plural) => `Zurück zu ${plural}`
   },
   users: {
     title: "Konten",
-    count: (count, shown) => `${shown} ${count === 1 ? "Konto" : "Konten"}`,
+    count: (count, numeral) => `${numeral} ${count === 1 ? "Konto" : "Konten"}`,
     find: "Nach E-Mail suchen",
     none: "Niemand hat eine solche Adresse",
     add: "Neues Konto",
@@ -709,7 +710,7 @@ export const de: AppMessages = {
     reason: "Grund",
     until: "Wie lange",
     forGood: "Bis jemand die Sperre aufhebt",
-    days: (count, shown) => `${shown} ${count === 1 ? "Tag" : "Tage"}`,
+    days: (count, numeral) => `${numeral} ${count === 1 ? "Tag" : "Tage"}`,
     bannedUntil: (time) => `Gesperrt bis ${time}`,
     unban: "Sperre aufheben",
     sessions: "Sitzungen",
@@ -794,7 +795,7 @@ export const de: AppMessages = {
     failedOnly: "Nur endgültig Fehlgeschlagenes",
     send: "Senden",
     replaying: "Die Ereignisse werden erneut gesendet",
-    resent: (count, shown) => `${shown} ${count === 1 ? "Zustellung wird" : "Zustellungen werden"} erneut gesendet`,
+    resent: (count, numeral) => `${numeral} ${count === 1 ? "Zustellung wird" : "Zustellungen werden"} erneut gesendet`,
     delete: "Löschen",
     deleteTitle: (name) => `„${name}“ löschen?`,
     deleteText: "Es wird nichts mehr gesendet. Das Geheimnis geht verloren.",

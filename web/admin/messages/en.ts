@@ -24,7 +24,7 @@ export const en = {
     record: "This record is not there, or not open to you. Somebody may have deleted it."
   },
   list: {
-    about: (shown: string): string => `about ${shown}`,
+    about: (numeral: string): string => `about ${numeral}`,
     counting: "counting",
     columns: "Columns",
     findColumn: "Find a column",
@@ -41,7 +41,7 @@ export const en = {
     row: (number: string): string => `Row ${number}`,
     select: "Select row",
     selectAll: "Select all",
-    selected: (_: number, shown: string): string => `${shown} selected`,
+    selected: (_: number, numeral: string): string => `${numeral} selected`,
     allSelected: (count: string): string => `All ${count} selected`,
     selectMatching: (count: string): string => `Select all ${count}`,
     edit: "Edit",
@@ -87,20 +87,20 @@ export const en = {
     open: "Open",
     undelete: "Bring back",
     deleted: "deleted",
-    deletedCount: (count: number, shown: string): string => `${shown} record${s(count)} deleted`,
-    changedCount: (count: number, shown: string): string => `${shown} record${s(count)} changed`,
-    undeletedCount: (count: number, shown: string): string => `${shown} record${s(count)} brought back`,
-    bulkEdit: (count: number, shown: string): string => `Edit ${shown} record${s(count)}`,
+    deletedCount: (count: number, numeral: string): string => `${numeral} record${s(count)} deleted`,
+    changedCount: (count: number, numeral: string): string => `${numeral} record${s(count)} changed`,
+    undeletedCount: (count: number, numeral: string): string => `${numeral} record${s(count)} brought back`,
+    bulkEdit: (count: number, numeral: string): string => `Edit ${numeral} record${s(count)}`,
     bulkField: "Field",
     bulkValue: "New value",
     bulkCheck: "Check",
-    bulkApply: (count: number, shown: string): string => `Change ${shown} record${s(count)}`,
-    bulkDelete: (count: number, shown: string): string => `Delete ${shown} record${s(count)}`,
+    bulkApply: (count: number, numeral: string): string => `Change ${numeral} record${s(count)}`,
+    bulkDelete: (count: number, numeral: string): string => `Delete ${numeral} record${s(count)}`,
     deleteHard: "They are removed for good. This cannot be undone.",
     deleteSoft: "They are kept as deleted records and can be brought back.",
-    previewFine: (count: number, shown: string): string =>
-      count === 1 ? "The record passes." : `All ${shown} records pass.`,
-    previewRefused: (_: number, shown: string): string => `${shown} would be refused, so nothing is written:`,
+    previewFine: (count: number, numeral: string): string =>
+      count === 1 ? "The record passes." : `All ${numeral} records pass.`,
+    previewRefused: (_: number, numeral: string): string => `${numeral} would be refused, so nothing is written:`,
     chunks: "More than 500 records are written in several parts, each whole or not at all.",
     progress: (done: string, all: string): string => `${done} of ${all}`,
     reorder: "Change the order",
@@ -202,7 +202,7 @@ export const en = {
     previous: "Previous record",
     next: "Next record",
     position: (at: string, total: string): string => `${at} of ${total}`,
-    changes: (count: number, shown: string): string => `${shown} change${s(count)}`,
+    changes: (count: number, numeral: string): string => `${numeral} change${s(count)}`,
     discard: "Discard",
     save: "Save",
     saving: "Saving",
@@ -259,8 +259,8 @@ export const en = {
     createAnother: "Create another",
     created: (title: string): string => `${title} created`,
     invisible: "The record is created. You may not see it.",
-    fixFields: (count: number, shown: string): string =>
-      count === 1 ? "One field needs a look." : `${shown} fields need a look.`,
+    fixFields: (count: number, numeral: string): string =>
+      count === 1 ? "One field needs a look." : `${numeral} fields need a look.`,
     copyJson: "Copy as JSON",
     copyCurl: "Copy as curl",
     copyLink: "Copy link",
@@ -397,7 +397,7 @@ export const en = {
     tooMany: "An action takes at most 500 records."
   },
   board: {
-    last: (_: number, shown: string): string => `Last ${shown} days`,
+    last: (_: number, numeral: string): string => `Last ${numeral} days`,
     change: (percent: string): string => `${percent} against the time before`,
     none: "Nothing here",
     all: "Show all",
@@ -434,15 +434,16 @@ export const en = {
     retry: "Retry",
     retryAll: "Retry all",
     deleteAll: "Delete all",
-    retried: (count: number, shown: string): string =>
-      `${shown} ${count === 1 ? "job is" : "jobs are"} tried again now`,
-    deleted: (count: number, shown: string): string => `${shown} ${count === 1 ? "job" : "jobs"} deleted`,
-    deleteTitle: (count: number, shown: string): string => `Delete ${shown} failed ${count === 1 ? "job" : "jobs"}?`,
+    retried: (count: number, numeral: string): string =>
+      `${numeral} ${count === 1 ? "job is" : "jobs are"} tried again now`,
+    deleted: (count: number, numeral: string): string => `${numeral} ${count === 1 ? "job" : "jobs"} deleted`,
+    deleteTitle: (count: number, numeral: string): string =>
+      `Delete ${numeral} failed ${count === 1 ? "job" : "jobs"}?`,
     deleteOne: (name: string): string => `Delete this ${name}?`,
     deleteText: "Their work is not done, and their payload is lost. Jobs that wait behind them in their groups go on.",
     holds: (count: string): string => `holds back ${count}`,
-    behind: (group: string, count: number, shown: string): string =>
-      `The jobs of group “${group}” run one after the other. ${shown} ${
+    behind: (group: string, count: number, numeral: string): string =>
+      `The jobs of group “${group}” run one after the other. ${numeral} ${
         count === 1 ? "waits" : "wait"
       } until this one succeeds or is deleted.`,
     noneTitle: "No job has failed",
@@ -525,7 +526,7 @@ export const en = {
   },
   live: {
     /** New records that the list would show. */
-    fresh: (_: number, shown: string): string => `${shown} new`,
+    fresh: (_: number, numeral: string): string => `${numeral} new`,
     other: "The list has changed",
     /** Of a row that stays where it is. */
     left: "This record does not match the filter any more",
@@ -630,9 +631,10 @@ export const en = {
       delete: (count: string): string => `Delete ${count}`,
       undelete: (count: string): string => `Bring back ${count}`
     },
-    matching: (total: number, shown: string): string => total === 1 ? "1 record matches." : `${shown} records match.`,
-    tried: (tried: number, shown: string): string =>
-      `${tried === 1 ? "Only the first was" : `Only the first ${shown} were`} tried. Nothing was written.`,
+    matching: (total: number, numeral: string): string =>
+      total === 1 ? "1 record matches." : `${numeral} records match.`,
+    tried: (tried: number, numeral: string): string =>
+      `${tried === 1 ? "Only the first was" : `Only the first ${numeral} were`} tried. Nothing was written.`,
     triedAll: "All were tried. Nothing was written.",
     none: "No record matches any more.",
     background: "It goes on in the background, also when you leave this page.",
@@ -666,13 +668,13 @@ export const en = {
     onError: "When a line is refused",
     errors: { stop: "Stop before its batch", skip: "Leave it out and go on" },
     checkAll: "Check all lines",
-    start: (count: number, shown: string): string => `Import ${shown} ${count === 1 ? "line" : "lines"}`,
+    start: (count: number, numeral: string): string => `Import ${numeral} ${count === 1 ? "line" : "lines"}`,
     another: "Import another file",
     back: (plural: string): string => `Back to ${noun(plural)}`
   },
   users: {
     title: "Users",
-    count: (count: number, shown: string): string => `${shown} ${count === 1 ? "account" : "accounts"}`,
+    count: (count: number, numeral: string): string => `${numeral} ${count === 1 ? "account" : "accounts"}`,
     find: "Find by email",
     none: "Nobody has such an address",
     add: "New user",
@@ -704,7 +706,7 @@ export const en = {
     reason: "Reason",
     until: "For how long",
     forGood: "Until somebody lifts it",
-    days: (count: number, shown: string): string => `${shown} ${count === 1 ? "day" : "days"}`,
+    days: (count: number, numeral: string): string => `${numeral} ${count === 1 ? "day" : "days"}`,
     bannedUntil: (time: string): string => `Banned until ${time}`,
     unban: "Lift the ban",
     sessions: "Sessions",
@@ -787,8 +789,8 @@ export const en = {
     failedOnly: "Only what has failed for good",
     send: "Send",
     replaying: "The events are being sent again",
-    resent: (count: number, shown: string): string =>
-      `${shown} ${count === 1 ? "delivery is" : "deliveries are"} sent again now`,
+    resent: (count: number, numeral: string): string =>
+      `${numeral} ${count === 1 ? "delivery is" : "deliveries are"} sent again now`,
     delete: "Delete",
     deleteTitle: (name: string): string => `Delete “${name}”?`,
     deleteText: "Nothing more is sent. Its secret is lost.",

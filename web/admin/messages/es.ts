@@ -4,7 +4,7 @@ import type { AppMessages } from "./en.ts"
 import { counted, noun } from "./noun.ts"
 
 const pl = (count: number, one: string, many: string): string => count === 1 ? one : many
-const records = (count: number, shown: string): string => `${shown} ${pl(count, "registro", "registros")}`
+const records = (count: number, numeral: string): string => `${numeral} ${pl(count, "registro", "registros")}`
 
 export const es: AppMessages = {
   sources: {
@@ -25,7 +25,7 @@ export const es: AppMessages = {
     record: "Este registro no existe o no está abierto para usted. Quizá alguien lo eliminó."
   },
   list: {
-    about: (shown) => `unos ${shown}`,
+    about: (numeral) => `unos ${numeral}`,
     counting: "contando",
     columns: "Columnas",
     findColumn: "Buscar una columna",
@@ -42,7 +42,7 @@ export const es: AppMessages = {
     row: (number) => `Fila ${number}`,
     select: "Seleccionar la fila",
     selectAll: "Seleccionar todo",
-    selected: (count, shown) => `${shown} ${pl(count, "seleccionado", "seleccionados")}`,
+    selected: (count, numeral) => `${numeral} ${pl(count, "seleccionado", "seleccionados")}`,
     allSelected: (count) => `Los ${count} seleccionados`,
     selectMatching: (count) => `Seleccionar los ${count}`,
     edit: "Editar",
@@ -88,21 +88,21 @@ export const es: AppMessages = {
     open: "Abrir",
     undelete: "Recuperar",
     deleted: "eliminado",
-    deletedCount: (count, shown) => `${records(count, shown)} ${pl(count, "eliminado", "eliminados")}`,
-    changedCount: (count, shown) => `${records(count, shown)} ${pl(count, "cambiado", "cambiados")}`,
-    undeletedCount: (count, shown) => `${records(count, shown)} ${pl(count, "recuperado", "recuperados")}`,
-    bulkEdit: (count, shown) => `Editar ${records(count, shown)}`,
+    deletedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "eliminado", "eliminados")}`,
+    changedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "cambiado", "cambiados")}`,
+    undeletedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "recuperado", "recuperados")}`,
+    bulkEdit: (count, numeral) => `Editar ${records(count, numeral)}`,
     bulkField: "Campo",
     bulkValue: "Valor nuevo",
     bulkCheck: "Comprobar",
-    bulkApply: (count, shown) => `Cambiar ${records(count, shown)}`,
-    bulkDelete: (count, shown) => `Eliminar ${records(count, shown)}`,
+    bulkApply: (count, numeral) => `Cambiar ${records(count, numeral)}`,
+    bulkDelete: (count, numeral) => `Eliminar ${records(count, numeral)}`,
     deleteHard: "Se quitan para siempre. No se puede deshacer.",
     deleteSoft: "Quedan como eliminados y se pueden recuperar.",
-    previewFine: (count, shown) =>
-      count === 1 ? "El registro supera la comprobación." : `Los ${shown} registros superan la comprobación.`,
-    previewRefused: (count, shown) =>
-      `${shown} ${pl(count, "sería rechazado", "serían rechazados")}, así que no se escribe nada:`,
+    previewFine: (count, numeral) =>
+      count === 1 ? "El registro supera la comprobación." : `Los ${numeral} registros superan la comprobación.`,
+    previewRefused: (count, numeral) =>
+      `${numeral} ${pl(count, "sería rechazado", "serían rechazados")}, así que no se escribe nada:`,
     chunks: "Más de 500 registros se escriben en varias partes, cada una entera o nada.",
     progress: (done, all) => `${done} de ${all}`,
     reorder: "Cambiar el orden",
@@ -204,7 +204,7 @@ export const es: AppMessages = {
     previous: "Registro anterior",
     next: "Registro siguiente",
     position: (at, total) => `${at} de ${total}`,
-    changes: (count, shown) => `${shown} ${pl(count, "cambio", "cambios")}`,
+    changes: (count, numeral) => `${numeral} ${pl(count, "cambio", "cambios")}`,
     discard: "Descartar",
     save: "Guardar",
     saving: "Guardando",
@@ -260,7 +260,7 @@ export const es: AppMessages = {
     createAnother: "Crear otro",
     created: (title) => `${title} creado`,
     invisible: "El registro se ha creado. No puede verlo.",
-    fixFields: (count, shown) => count === 1 ? "Hay que revisar un campo." : `Hay que revisar ${shown} campos.`,
+    fixFields: (count, numeral) => count === 1 ? "Hay que revisar un campo." : `Hay que revisar ${numeral} campos.`,
     copyJson: "Copiar como JSON",
     copyCurl: "Copiar como curl",
     copyLink: "Copiar el enlace",
@@ -398,7 +398,7 @@ export const es: AppMessages = {
     tooMany: "Una acción admite como máximo 500 registros."
   },
   board: {
-    last: (_, shown) => `Últimos ${shown} días`,
+    last: (_, numeral) => `Últimos ${numeral} días`,
     change: (percent) => `${percent} respecto al periodo anterior`,
     none: "No hay nada aquí",
     all: "Ver todo",
@@ -435,15 +435,15 @@ export const es: AppMessages = {
     retry: "Reintentar",
     retryAll: "Reintentar todas",
     deleteAll: "Eliminar todas",
-    retried: (count, shown) => `Se reintenta ahora: ${shown} ${count === 1 ? "tarea" : "tareas"}`,
-    deleted: (count, shown) => `${shown} ${count === 1 ? "tarea eliminada" : "tareas eliminadas"}`,
-    deleteTitle: (count, shown) => `¿Eliminar ${shown} ${count === 1 ? "tarea fallida" : "tareas fallidas"}?`,
+    retried: (count, numeral) => `Se reintenta ahora: ${numeral} ${count === 1 ? "tarea" : "tareas"}`,
+    deleted: (count, numeral) => `${numeral} ${count === 1 ? "tarea eliminada" : "tareas eliminadas"}`,
+    deleteTitle: (count, numeral) => `¿Eliminar ${numeral} ${count === 1 ? "tarea fallida" : "tareas fallidas"}?`,
     deleteOne: (name) => `¿Eliminar la tarea ${name}?`,
     deleteText:
       "Su trabajo no está hecho y sus datos se pierden. Las tareas que esperan detrás en sus grupos continúan.",
     holds: (count) => `retiene ${count}`,
-    behind: (group, count, shown) =>
-      `Las tareas del grupo «${group}» se ejecutan una tras otra. ${shown} ${
+    behind: (group, count, numeral) =>
+      `Las tareas del grupo «${group}» se ejecutan una tras otra. ${numeral} ${
         count === 1 ? "espera" : "esperan"
       } hasta que esta termine bien o se elimine.`,
     noneTitle: "Ninguna tarea ha fallado",
@@ -627,10 +627,10 @@ export const es: AppMessages = {
       delete: (count) => `Eliminar ${count}`,
       undelete: (count) => `Recuperar ${count}`
     },
-    matching: (total, shown) => total === 1 ? "1 registro coincide." : `${shown} registros coinciden.`,
-    tried: (tried, shown) =>
+    matching: (total, numeral) => total === 1 ? "1 registro coincide." : `${numeral} registros coinciden.`,
+    tried: (tried, numeral) =>
       `${
-        tried === 1 ? "Solo se ha comprobado el primero" : `Solo se han comprobado los primeros ${shown}`
+        tried === 1 ? "Solo se ha comprobado el primero" : `Solo se han comprobado los primeros ${numeral}`
       }. No se ha escrito nada.`,
     triedAll: "Se han comprobado todos. No se ha escrito nada.",
     none: "Ya no coincide ningún registro.",
@@ -666,13 +666,13 @@ export const es: AppMessages = {
     onError: "Cuando se rechaza una línea",
     errors: { stop: "Parar antes de su lote", skip: "Omitirla y seguir" },
     checkAll: "Comprobar todas las líneas",
-    start: (count, shown) => `Importar ${shown} ${count === 1 ? "línea" : "líneas"}`,
+    start: (count, numeral) => `Importar ${numeral} ${count === 1 ? "línea" : "líneas"}`,
     another: "Importar otro archivo",
     back: (plural) => `Volver a ${noun(plural)}`
   },
   users: {
     title: "Cuentas",
-    count: (count, shown) => `${shown} ${count === 1 ? "cuenta" : "cuentas"}`,
+    count: (count, numeral) => `${numeral} ${count === 1 ? "cuenta" : "cuentas"}`,
     find: "Buscar por correo",
     none: "Nadie tiene esa dirección",
     add: "Cuenta nueva",
@@ -705,7 +705,7 @@ export const es: AppMessages = {
     reason: "Motivo",
     until: "Cuánto tiempo",
     forGood: "Hasta que alguien levante el bloqueo",
-    days: (count, shown) => `${shown} ${count === 1 ? "día" : "días"}`,
+    days: (count, numeral) => `${numeral} ${count === 1 ? "día" : "días"}`,
     bannedUntil: (time) => `Bloqueada hasta ${time}`,
     unban: "Levantar el bloqueo",
     sessions: "Sesiones",
@@ -789,8 +789,8 @@ export const es: AppMessages = {
     failedOnly: "Solo lo que falló definitivamente",
     send: "Enviar",
     replaying: "Los eventos se están reenviando",
-    resent: (count, shown) =>
-      `Se ${count === 1 ? "reenvía" : "reenvían"} ${shown} ${count === 1 ? "entrega" : "entregas"}`,
+    resent: (count, numeral) =>
+      `Se ${count === 1 ? "reenvía" : "reenvían"} ${numeral} ${count === 1 ? "entrega" : "entregas"}`,
     delete: "Eliminar",
     deleteTitle: (name) => `¿Eliminar «${name}»?`,
     deleteText: "No se envía nada más. Su secreto se pierde.",

@@ -50,12 +50,12 @@ const later = <T>(make: () => T): () => T => {
 
 /** Caches the last few thousand results of a function of a text. */
 const memoised = (make: (text: string) => string): (text: string) => string => {
-  const known = new Map<string, string>()
+  const answers = new Map<string, string>()
   return (text) => {
-    let answer = known.get(text)
+    let answer = answers.get(text)
     if (answer === undefined) {
-      if (known.size > 4_000) known.clear()
-      known.set(text, answer = make(text))
+      if (answers.size > 4_000) answers.clear()
+      answers.set(text, answer = make(text))
     }
     return answer
   }
@@ -96,9 +96,9 @@ export const makeFormats = (locale: string, t: { readonly time: TimeWords }): Fo
   /** By the number of fraction digits. */
   const decimals: (() => Intl.NumberFormat)[] = []
   const grouped = memoised((text) => {
-    const found = /^-?\d+(?:\.(\d+))?$/.exec(text)
-    if (found === null) return text
-    const places = Math.min(found[1]?.length ?? 0, 100)
+    const match = /^-?\d+(?:\.(\d+))?$/.exec(text)
+    if (match === null) return text
+    const places = Math.min(match[1]?.length ?? 0, 100)
     decimals[places] ??= numbers({ minimumFractionDigits: places, maximumFractionDigits: places })
     return decimals[places]().format(text as `${number}`)
   })

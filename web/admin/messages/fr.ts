@@ -4,7 +4,7 @@ import type { AppMessages } from "./en.ts"
 import { counted, noun } from "./noun.ts"
 
 const pl = (count: number, one: string, many: string): string => count < 2 ? one : many
-const records = (count: number, shown: string): string => `${shown} ${pl(count, "fiche", "fiches")}`
+const records = (count: number, numeral: string): string => `${numeral} ${pl(count, "fiche", "fiches")}`
 
 export const fr: AppMessages = {
   sources: {
@@ -25,7 +25,7 @@ export const fr: AppMessages = {
     record: "Cette fiche n’existe pas ou ne vous est pas ouverte. Elle a peut-être été supprimée."
   },
   list: {
-    about: (shown) => `environ ${shown}`,
+    about: (numeral) => `environ ${numeral}`,
     counting: "en cours de comptage",
     columns: "Colonnes",
     findColumn: "Trouver une colonne",
@@ -42,7 +42,7 @@ export const fr: AppMessages = {
     row: (number) => `Ligne ${number}`,
     select: "Sélectionner la ligne",
     selectAll: "Tout sélectionner",
-    selected: (count, shown) => `${shown} ${pl(count, "sélectionnée", "sélectionnées")}`,
+    selected: (count, numeral) => `${numeral} ${pl(count, "sélectionnée", "sélectionnées")}`,
     allSelected: (count) => `Les ${count} sélectionnées`,
     selectMatching: (count) => `Sélectionner les ${count}`,
     edit: "Modifier",
@@ -88,21 +88,21 @@ export const fr: AppMessages = {
     open: "Ouvrir",
     undelete: "Rétablir",
     deleted: "supprimée",
-    deletedCount: (count, shown) => `${records(count, shown)} ${pl(count, "supprimée", "supprimées")}`,
-    changedCount: (count, shown) => `${records(count, shown)} ${pl(count, "modifiée", "modifiées")}`,
-    undeletedCount: (count, shown) => `${records(count, shown)} ${pl(count, "rétablie", "rétablies")}`,
-    bulkEdit: (count, shown) => `Modifier ${records(count, shown)}`,
+    deletedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "supprimée", "supprimées")}`,
+    changedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "modifiée", "modifiées")}`,
+    undeletedCount: (count, numeral) => `${records(count, numeral)} ${pl(count, "rétablie", "rétablies")}`,
+    bulkEdit: (count, numeral) => `Modifier ${records(count, numeral)}`,
     bulkField: "Champ",
     bulkValue: "Nouvelle valeur",
     bulkCheck: "Vérifier",
-    bulkApply: (count, shown) => `Modifier ${records(count, shown)}`,
-    bulkDelete: (count, shown) => `Supprimer ${records(count, shown)}`,
+    bulkApply: (count, numeral) => `Modifier ${records(count, numeral)}`,
+    bulkDelete: (count, numeral) => `Supprimer ${records(count, numeral)}`,
     deleteHard: "Elles sont retirées pour de bon. C’est irréversible.",
     deleteSoft: "Elles restent comme supprimées et peuvent être rétablies.",
-    previewFine: (count, shown) =>
-      count === 1 ? "La fiche passe la vérification." : `Les ${shown} fiches passent la vérification.`,
-    previewRefused: (count, shown) =>
-      `${shown} ${pl(count, "serait refusée", "seraient refusées")}, rien n’est donc écrit :`,
+    previewFine: (count, numeral) =>
+      count === 1 ? "La fiche passe la vérification." : `Les ${numeral} fiches passent la vérification.`,
+    previewRefused: (count, numeral) =>
+      `${numeral} ${pl(count, "serait refusée", "seraient refusées")}, rien n’est donc écrit :`,
     chunks: "Au-delà de 500 fiches, l’écriture se fait en plusieurs parts, chacune entière ou pas du tout.",
     progress: (done, all) => `${done} sur ${all}`,
     reorder: "Changer l’ordre",
@@ -204,7 +204,7 @@ export const fr: AppMessages = {
     previous: "Fiche précédente",
     next: "Fiche suivante",
     position: (at, total) => `${at} sur ${total}`,
-    changes: (count, shown) => `${shown} ${pl(count, "modification", "modifications")}`,
+    changes: (count, numeral) => `${numeral} ${pl(count, "modification", "modifications")}`,
     discard: "Abandonner",
     save: "Enregistrer",
     saving: "Enregistrement",
@@ -260,7 +260,7 @@ export const fr: AppMessages = {
     createAnother: "En créer une autre",
     created: (title) => `${title} créée`,
     invisible: "La fiche est créée. Vous ne pouvez pas la voir.",
-    fixFields: (count, shown) => count === 1 ? "Un champ est à revoir." : `${shown} champs sont à revoir.`,
+    fixFields: (count, numeral) => count === 1 ? "Un champ est à revoir." : `${numeral} champs sont à revoir.`,
     copyJson: "Copier en JSON",
     copyCurl: "Copier en curl",
     copyLink: "Copier le lien",
@@ -400,7 +400,7 @@ export const fr: AppMessages = {
     tooMany: "Une action prend au plus 500 fiches."
   },
   board: {
-    last: (_, shown) => `${shown} derniers jours`,
+    last: (_, numeral) => `${numeral} derniers jours`,
     change: (percent) => `${percent} par rapport à la période précédente`,
     none: "Rien ici",
     all: "Tout afficher",
@@ -437,15 +437,15 @@ export const fr: AppMessages = {
     retry: "Réessayer",
     retryAll: "Tout réessayer",
     deleteAll: "Tout supprimer",
-    retried: (count, shown) => `Nouvel essai de ${shown} ${count < 2 ? "tâche" : "tâches"}`,
-    deleted: (count, shown) => `${shown} ${count < 2 ? "tâche supprimée" : "tâches supprimées"}`,
-    deleteTitle: (count, shown) => `Supprimer ${shown} ${count < 2 ? "tâche" : "tâches"} en échec ?`,
+    retried: (count, numeral) => `Nouvel essai de ${numeral} ${count < 2 ? "tâche" : "tâches"}`,
+    deleted: (count, numeral) => `${numeral} ${count < 2 ? "tâche supprimée" : "tâches supprimées"}`,
+    deleteTitle: (count, numeral) => `Supprimer ${numeral} ${count < 2 ? "tâche" : "tâches"} en échec ?`,
     deleteOne: (name) => `Supprimer la tâche ${name} ?`,
     deleteText:
       "Leur travail n’est pas fait et leurs données sont perdues. Les tâches qui attendent derrière elles continuent.",
     holds: (count) => `en retient ${count}`,
-    behind: (group, count, shown) =>
-      `Les tâches du groupe « ${group} » s’exécutent l’une après l’autre. ${shown} ${
+    behind: (group, count, numeral) =>
+      `Les tâches du groupe « ${group} » s’exécutent l’une après l’autre. ${numeral} ${
         count < 2 ? "attend" : "attendent"
       } que celle-ci réussisse ou soit supprimée.`,
     noneTitle: "Aucune tâche en échec",
@@ -629,10 +629,10 @@ export const fr: AppMessages = {
       delete: (count) => `Supprimer ${count}`,
       undelete: (count) => `Rétablir ${count}`
     },
-    matching: (total, shown) => total < 2 ? `${shown} fiche correspond.` : `${shown} fiches correspondent.`,
-    tried: (tried, shown) =>
+    matching: (total, numeral) => total < 2 ? `${numeral} fiche correspond.` : `${numeral} fiches correspondent.`,
+    tried: (tried, numeral) =>
       `${
-        tried < 2 ? "Seule la première a été vérifiée" : `Seules les ${shown} premières ont été vérifiées`
+        tried < 2 ? "Seule la première a été vérifiée" : `Seules les ${numeral} premières ont été vérifiées`
       }. Rien n’a été écrit.`,
     triedAll: "Toutes ont été vérifiées. Rien n’a été écrit.",
     none: "Plus aucune fiche ne correspond.",
@@ -667,13 +667,13 @@ export const fr: AppMessages = {
     onError: "Quand une ligne est refusée",
     errors: { stop: "Arrêter avant son lot", skip: "L’ignorer et continuer" },
     checkAll: "Vérifier toutes les lignes",
-    start: (count, shown) => `Importer ${shown} ${count < 2 ? "ligne" : "lignes"}`,
+    start: (count, numeral) => `Importer ${numeral} ${count < 2 ? "ligne" : "lignes"}`,
     another: "Importer un autre fichier",
     back: (plural) => `Retour : ${plural}`
   },
   users: {
     title: "Comptes",
-    count: (count, shown) => `${shown} ${count < 2 ? "compte" : "comptes"}`,
+    count: (count, numeral) => `${numeral} ${count < 2 ? "compte" : "comptes"}`,
     find: "Rechercher par e-mail",
     none: "Personne n’a une telle adresse",
     add: "Nouveau compte",
@@ -706,7 +706,7 @@ export const fr: AppMessages = {
     reason: "Motif",
     until: "Durée",
     forGood: "Jusqu’à la levée de la suspension",
-    days: (count, shown) => `${shown} ${count < 2 ? "jour" : "jours"}`,
+    days: (count, numeral) => `${numeral} ${count < 2 ? "jour" : "jours"}`,
     bannedUntil: (time) => `Suspendu jusqu’au ${time}`,
     unban: "Lever la suspension",
     sessions: "Sessions",
@@ -790,7 +790,7 @@ export const fr: AppMessages = {
     failedOnly: "Seulement les échecs définitifs",
     send: "Envoyer",
     replaying: "Les événements sont renvoyés",
-    resent: (count, shown) => `${shown} ${count < 2 ? "livraison renvoyée" : "livraisons renvoyées"}`,
+    resent: (count, numeral) => `${numeral} ${count < 2 ? "livraison renvoyée" : "livraisons renvoyées"}`,
     delete: "Supprimer",
     deleteTitle: (name) => `Supprimer « ${name} » ?`,
     deleteText: "Plus rien n’est envoyé. Son secret est perdu.",

@@ -151,15 +151,15 @@ export const catalogueOf = (
       transfers: meta.transfers[model.name] ?? { export: false, bulk: [], import: [] },
       source: sourceOf(model.name),
       related: (field) => {
-        const found = toOneOf(model, field)
-        const target = found === undefined ? undefined : resources.get(found.resource)
-        return found === undefined || target === undefined
+        const relation = toOneOf(model, field)
+        const target = relation === undefined ? undefined : resources.get(relation.resource)
+        return relation === undefined || target === undefined
           ? undefined
-          : { relation: found.name, target, targetField: found.targetField }
+          : { relation: relation.name, target, targetField: relation.targetField }
       },
       target: (relation) => {
-        const found = model.relations.find(({ name }) => name === relation)
-        return found === undefined ? undefined : resources.get(found.resource)
+        const way = model.relations.find(({ name }) => name === relation)
+        return way === undefined ? undefined : resources.get(way.resource)
       }
     })
   }
@@ -186,10 +186,10 @@ export const catalogueOf = (
     return { label: typeof of === "string" ? of : of?.label ?? null, source, entries: inOrder(entries) }
   }).toSorted((a, b) => rank(a) - rank(b))
   if (history.length > 0) groups.push({ label: null, source: null, history: true, entries: inOrder(history) })
-  const shown = groups.flatMap(({ entries }) => entries)
-  const chosen = shown.filter(({ view }) => view.nav?.bottom === true)
-  const bottom = chosen.length > 0 ? chosen.slice(0, 4) : shown.slice(0, shown.length > 4 ? 3 : 4)
-  return { meta, resources, groups, bottom, letters: lettersOf(shown) }
+  const all = groups.flatMap(({ entries }) => entries)
+  const chosen = all.filter(({ view }) => view.nav?.bottom === true)
+  const bottom = chosen.length > 0 ? chosen.slice(0, 4) : all.slice(0, all.length > 4 ? 3 : 4)
+  return { meta, resources, groups, bottom, letters: lettersOf(all) }
 }
 
 /** The text of a record's key in addresses: its parts percent-encoded and separated by commas. Null if the key is hidden. */
@@ -227,8 +227,8 @@ export const toOneOf = ({ relations }: MetaModel, field: string) =>
 /** The related record that came with a record by `expand`, or null. */
 export const expandedOf = (record: Values | undefined, relation: string): Values | null => {
   const all = record?.["expand"]
-  const found = isBag(all) ? all[relation] : undefined
-  return isBag(found) ? found : null
+  const target = isBag(all) ? all[relation] : undefined
+  return isBag(target) ? target : null
 }
 
 /** How many relations deep a title reads, and how many relations one request names: what `expand` allows. */
@@ -241,8 +241,8 @@ const partOf = (resource: Resource, record: Values, field: string, levels: numbe
   if (!isVisible(value)) return ""
   if (resource.fields.get(field)?.relation === undefined) return value
   const { relation = "", target } = resource.related(field) ?? {}
-  const found = levels === 0 ? null : expandedOf(record, relation)
-  const name = target === undefined || found === null ? null : nameOf(target, found, levels - 1)
+  const related = levels === 0 ? null : expandedOf(record, relation)
+  const name = target === undefined || related === null ? null : nameOf(target, related, levels - 1)
   // A key of the record itself says more than nothing. Keys of keys name nothing.
   return name ?? (levels === mostLevels ? `#${value}` : "")
 }
@@ -286,8 +286,8 @@ const pathsOf = (resource: Resource, field: string, levels: number): readonly st
 export const expandsFor = (resource: Resource, fields: Iterable<string>): readonly string[] => {
   const paths: (readonly string[])[] = []
   for (const field of new Set(fields)) {
-    const found = pathsOf(resource, field, mostLevels)
-    if (found.length > 0 && paths.push(found) === mostExpanded) break
+    const ways = pathsOf(resource, field, mostLevels)
+    if (ways.length > 0 && paths.push(ways) === mostExpanded) break
   }
   return [...paths.flatMap(([first]) => first ?? []), ...paths.flatMap(([, ...more]) => more)].slice(0, mostExpanded)
 }

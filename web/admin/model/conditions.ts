@@ -134,14 +134,14 @@ const scopes = new WeakMap<Resource, FilterScope>()
 const relationsOf = (resource: Resource): Relations => {
   const steps = new Map<string, Step | null>()
   const step = (name: string): Step | null => {
-    const known = steps.get(name)
-    if (known !== undefined) return known
+    const earlier = steps.get(name)
+    if (earlier !== undefined) return earlier
     const relation = resource.model.relations.find((each) => each.name === name)
     const target = resource.target(name)
     const from = relation === undefined ? undefined : scopeOf(resource).names.get(relation.field)
     const scope = target === undefined ? undefined : scopeOf(target)
     const to = relation === undefined ? undefined : scope?.names.get(relation.targetField)
-    const found = relation === undefined || from === undefined || scope === undefined || to === undefined ? null : {
+    const step = relation === undefined || from === undefined || scope === undefined || to === undefined ? null : {
       way: {
         relation: { name, target: relation.resource, many: relation.many, from, to: relation.targetField },
         model: { name: relation.resource } as Model,
@@ -150,8 +150,8 @@ const relationsOf = (resource: Resource): Relations => {
       },
       scope
     }
-    steps.set(name, found)
-    return found
+    steps.set(name, step)
+    return step
   }
   return { names: () => resource.model.relations.map(({ name }) => name).filter((name) => step(name) !== null), step }
 }
@@ -226,8 +226,8 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
   }
   if (tree.op === "some") {
     const { at, end } = farOf(tree)
-    const found = equalities(end)
-    return found === null ? null : { ...found, field: at + found.field }
+    const equality = equalities(end)
+    return equality === null ? null : { ...equality, field: at + equality.field }
   }
   if (tree.op !== "or") return null
   const parts = tree.items.map(equalities)
@@ -420,8 +420,8 @@ export const checkSimple = (simple: Simple, resource: Resource): Result.Result<s
 export const withCondition = (text: string, simple: Simple, resource: Resource): string => {
   const added = textOfSimple(simple, resource)
   const before = readConditions(text, resource)
-  const kept = Result.isSuccess(before) ? before.success : []
-  const others = kept.filter(({ simple: each }) =>
+  const conditions = Result.isSuccess(before) ? before.success : []
+  const others = conditions.filter(({ simple: each }) =>
     each === null || each.field !== simple.field || each.is !== simple.is
   )
   return printConditions([...others.map((each) => each.text), ...(added === null ? [] : [added])])

@@ -20,13 +20,13 @@ export interface Path {
 }
 
 /** A relation, and the resource that it leads to. */
-export interface Way {
+export interface PathWay {
   readonly relation: MetaRelation
   readonly target: Resource
 }
 
 /** The relations that can be followed from a resource. */
-export const waysOf = (resource: Resource): readonly Way[] =>
+export const waysOf = (resource: Resource): readonly PathWay[] =>
   resource.model.relations.flatMap((relation) => {
     const target = resource.target(relation.name)
     return target?.fields.has(relation.targetField) === true && resource.fields.has(relation.field)
@@ -101,7 +101,7 @@ export const pathsFrom = (
   most: number,
   follows: (relation: MetaRelation) => boolean = () => true
 ): readonly Path[] => {
-  const found: Path[] = []
+  const paths: Path[] = []
   const walk = (at: Resource, ways: readonly MetaRelation[], seen: readonly Resource[]): void => {
     if (ways.length === most) return
     for (const { relation, target } of waysOf(at)) {
@@ -110,13 +110,13 @@ export const pathsFrom = (
       const text = next.map(({ name }) => name).join(".")
       const many = next.some((way) => way.many)
       for (const field of target.model.fields) {
-        found.push({ text: `${text}.${field.name}`, ways: next, resource: target, field, many })
+        paths.push({ text: `${text}.${field.name}`, ways: next, resource: target, field, many })
       }
       walk(target, next, [...seen, target])
     }
   }
   walk(resource, [], [resource])
-  return found
+  return paths
 }
 
 type Values = { readonly [field: string]: unknown }

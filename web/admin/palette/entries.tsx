@@ -68,7 +68,7 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
     return filter === null ? [] : [{ resource, filter }]
   }).slice(0, mostResources)
 
-  const found = useQueries({
+  const answers = useQueries({
     queries: searches.map(({ filter, resource }) => ({
       queryKey: ["palette", resource.name, filter],
       staleTime: 30_000,
@@ -98,10 +98,10 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
   }
 
   return {
-    records: found.flatMap(({ data }, index) =>
+    records: answers.flatMap(({ data }, index) =>
       data?.items.flatMap((record) => recordEntry(searches[index]!.resource, record)) ?? []
     ),
-    busy: found.some(({ isFetching }) => isFetching)
+    busy: answers.some(({ isFetching }) => isFetching)
   }
 }
 

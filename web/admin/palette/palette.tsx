@@ -19,15 +19,15 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
   const list = useRef<HTMLDivElement>(null)
   const asked = useDeferredValue(text.trim())
   const { busy, entries } = useEntries(asked)
-  const kept = entries.find((entry) => entry.id === held)
-  const chosen = kept ?? entries[0]
+  const earlier = entries.find((entry) => entry.id === held)
+  const chosen = earlier ?? entries[0]
   const place = chosen === undefined ? 0 : entries.indexOf(chosen)
 
   useEffect(() => setHeld(null), [asked])
   // Records of other resources may come later and stand before it. Enter opens the record that was marked.
   useEffect(() => {
-    if (kept === undefined && chosen?.group === t.palette.records) setHeld(chosen.id)
-  }, [kept, chosen, t])
+    if (earlier === undefined && chosen?.group === t.palette.records) setHeld(chosen.id)
+  }, [earlier, chosen, t])
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" })
   }, [chosen?.id])

@@ -76,7 +76,8 @@ interface TableProps<Row> {
 }
 
 /** A cell's content. A text has its own direction, so that a long text loses its end and not its beginning, also on a page of the other direction. */
-const lineOf = (shown: ReactNode): ReactNode => typeof shown === "string" ? <bdi className="cut">{shown}</bdi> : shown
+const lineOf = (content: ReactNode): ReactNode =>
+  typeof content === "string" ? <bdi className="cut">{content}</bdi> : content
 
 /** A table. The address's `id` is the open row. `J` and `K` open the next and the previous row. */
 export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }: TableProps<Row>): ReactNode => {

@@ -28,16 +28,16 @@ export const readWhole = async (resource: Resource, keys: readonly string[]): Pr
   if (name !== undefined && more.length === 0 && resource.fields.get(name)?.filterable === true) {
     const filter = String(new Condition(name).in(keys.map((key) => keyPartsOf(key)[0])))
     const { items } = await routes.list({ filter, page_size: keys.length })
-    const found = new Map(items.map((item) => [keyOf(resource, item), item]))
-    return keys.flatMap((key) => found.get(key) ?? [])
+    const byKey = new Map(items.map((item) => [keyOf(resource, item), item]))
+    return keys.flatMap((key) => byKey.get(key) ?? [])
   }
-  const found: AnyRecord[] = []
+  const records: AnyRecord[] = []
   for (let at = 0; at < keys.length; at += mostReads) {
-    found.push(
+    records.push(
       ...await Promise.all(keys.slice(at, at + mostReads).map((key) => routes.get(keyPartsOf(key))))
     )
   }
-  return found
+  return records
 }
 
 interface ActionsProps {

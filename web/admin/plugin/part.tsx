@@ -13,12 +13,12 @@ const usePart = <Props extends object>(
   const provider = useSyncExternalStore(subscribe, () => providerOf(kind, name)?.url)
   const [part, setPart] = useState<{ readonly url: string; readonly Part: ComponentType<Props> } | null>(null)
   useEffect(() => {
-    const found = providerOf(kind, name)
-    if (found === undefined) return
+    const provider = providerOf(kind, name)
+    if (provider === undefined) return
     let gone = false
     // It never rejects. A failure is noted and gives null.
-    void partOf(found, kind, name).then((Part) => {
-      if (!gone && Part !== null) setPart({ url: found.url, Part: Part as ComponentType<Props> })
+    void partOf(provider, kind, name).then((Part) => {
+      if (!gone && Part !== null) setPart({ url: provider.url, Part: Part as ComponentType<Props> })
     })
     return () => {
       gone = true

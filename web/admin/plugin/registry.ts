@@ -160,18 +160,18 @@ const load = async (url: string, manifest: Manifest): Promise<Plugin | null> => 
   } catch (error) {
     return fail("wrong-integrity", error)
   }
-  let found: unknown
+  let module: unknown
   try {
     const { default: plugin } = await within(
       import(/* @vite-ignore */ manifest.module) as Promise<{ readonly default: unknown }>
     )
-    found = plugin
+    module = plugin
   } catch (error) {
     return fail("no-module", error)
   }
-  if (!isBag(found)) return fail("no-plugin", "The module has no default export of definePlugin.")
+  if (!isBag(module)) return fail("no-plugin", "The module has no default export of definePlugin.")
   put(url, { state: "loaded", failure: null })
-  return found as Plugin
+  return module as Plugin
 }
 
 /** The first listed plugin that provides a part of this name. Undefined if there is none, or its manifest is not loaded yet. */

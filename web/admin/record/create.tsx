@@ -21,24 +21,24 @@ import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../model/cata
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
-import { changesOf, defaultsOf, type Drafts, isWaiting, missingOf, problemsOf, type Values } from "./draft.ts"
+import { keepDrafts, keptDrafts } from "./draft-store.ts"
+import { changesOf, defaultsOf, type Drafts, type FormValues, isWaiting, missingOf, problemsOf } from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
 import { useKeeping } from "./keeping.ts"
-import { keepDrafts, keptDrafts } from "./kept.ts"
 import { LeaveGuard } from "./leaving.tsx"
 import style from "./record.module.css"
 import { useRefusals } from "./refusals.ts"
 import { RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
-import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount, rowsWait } from "./rows.ts"
+import { emptyRows, rowOperations, rowProblems, type RowsByRelation, rowsCount, rowsWait } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
 
 /** The version that a new record is based on. */
-const nothing: Values = {}
+const nothing: FormValues = {}
 
-const templates = new Map<string, Values>()
+const templates = new Map<string, FormValues>()
 
 /** Keeps the initial values of the next new record of a resource. Files and keys are not copied. */
-export const keepTemplate = (resource: Resource, values: Values): void => {
+export const keepTemplate = (resource: Resource, values: FormValues): void => {
   templates.set(
     resource.name,
     Object.fromEntries(
@@ -54,7 +54,7 @@ export const keepTemplate = (resource: Resource, values: Values): void => {
 }
 
 /** Initial values in the address: `?customer_id=17` fills a field. */
-const addressed = (resource: Resource): Values => {
+const addressed = (resource: Resource): FormValues => {
   const values: { [field: string]: unknown } = {}
   for (const [name, value] of currentPlace().query) {
     if (resource.fields.get(name)?.writable.create === true) values[name] = value
@@ -63,7 +63,7 @@ const addressed = (resource: Resource): Values => {
 }
 
 /** Creates the record, and the rows of related records in the same batch. `key`: the idempotency key. */
-const send = async (resource: Resource, values: Values, rows: Rows, key: string): Promise<AnyRecord> => {
+const send = async (resource: Resource, values: FormValues, rows: RowsByRelation, key: string): Promise<AnyRecord> => {
   const data = Object.fromEntries(
     resource.model.fields.flatMap(({ default: given, name, writable }) => {
       const value = values[name]
@@ -81,7 +81,7 @@ const send = async (resource: Resource, values: Values, rows: Rows, key: string)
 }
 
 /** The values that a further record keeps: the chosen ones, but not the texts. */
-const furtherOf = (resource: Resource, values: Values): Values =>
+const furtherOf = (resource: Resource, values: FormValues): FormValues =>
   Object.fromEntries(
     Object.entries(values).filter(([name]) =>
       resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined
@@ -92,15 +92,15 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const { t } = useLocale()
   const queries = useQueryClient()
   const place = `${resource.name}/new`
-  const start = useMemo((): Values => {
+  const start = useMemo((): FormValues => {
     const template = templates.get(resource.name)
     templates.delete(resource.name)
     return { ...defaultsOf(resource.model.fields), ...template, ...addressed(resource) }
   }, [resource])
-  const kept = useMemo(() => keptDrafts(place), [place])
-  const [values, setValues] = useState<Values>(start)
-  const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
-  const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
+  const input = useMemo(() => keptDrafts(place), [place])
+  const [values, setValues] = useState<FormValues>(start)
+  const [drafts, setDrafts] = useState<Drafts>(() => input?.drafts ?? {})
+  const [rows, setRows] = useState<RowsByRelation>(() => input?.rows ?? emptyRows)
   const refusals = useRefusals()
   const [saving, setSaving] = useState(false)
   const busy = useRef(false)
@@ -116,7 +116,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const waits = isWaiting(drafts) || rowsWait(rows)
   const inRows = { ...refusals.rows, ...rowProblems(rows) }
 
-  const reset = (next: Values): void => {
+  const reset = (next: FormValues): void => {
     setDrafts({})
     setRows(emptyRows)
     refusals.clear()
@@ -176,7 +176,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       </header>
       <div className={style.record}>
         <div className={style.body}>
-          {kept !== null && dirty && (
+          {input !== null && dirty && (
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
           )}
           {about !== null && <p dir="auto" className={`about ${style.about}`}>{about}</p>}

@@ -10,7 +10,7 @@ import { plain } from "../model/plain.ts"
 /** Drafts by field name. A field without a draft is unchanged. */
 export type Drafts = { readonly [field: string]: Draft }
 
-export type Values = { readonly [field: string]: unknown }
+export type FormValues = { readonly [field: string]: unknown }
 
 /** Whether two values in wire form are equal. A number is equal to its exact text, because both are the same value. */
 export const isSame = (a: unknown, b: unknown): boolean => {
@@ -31,7 +31,7 @@ export const without = <T>(all: { readonly [name: string]: T }, name: string): {
   Object.fromEntries(Object.entries(all).filter(([each]) => each !== name))
 
 /** The drafts after one more change. A draft that is equal to the record's value is removed. */
-export const withDraft = (drafts: Drafts, record: Values, field: string, draft: Draft): Drafts => {
+export const withDraft = (drafts: Drafts, record: FormValues, field: string, draft: Draft): Drafts => {
   if (draft.problem === null && isSame(draft.value, record[field])) {
     return without(drafts, field)
   }
@@ -39,7 +39,7 @@ export const withDraft = (drafts: Drafts, record: Values, field: string, draft: 
 }
 
 /** The values that a save sends: valid ones that differ from the record. */
-export const changesOf = (drafts: Drafts, record: Values): Values =>
+export const changesOf = (drafts: Drafts, record: FormValues): FormValues =>
   Object.fromEntries(
     Object.entries(drafts).flatMap(([field, { problem, value }]) =>
       problem !== null || value === undefined || isSame(value, record[field]) ? [] : [[field, value]]
@@ -58,11 +58,11 @@ export const problemsOf = (drafts: Drafts): { readonly [field: string]: string }
 export const isWaiting = (drafts: Drafts): boolean => Object.values(drafts).some(({ waits }) => waits === true)
 
 /** The value that a form shows: the draft's, else the record's. */
-export const shownValue = (drafts: Drafts, record: Values, field: string): unknown =>
+export const shownValue = (drafts: Drafts, record: FormValues, field: string): unknown =>
   field in drafts ? drafts[field]!.value : record[field]
 
 /** The initial values of a new record: the declared defaults. The database fills in its own defaults later. */
-export const defaultsOf = (fields: readonly MetaField[]): Values =>
+export const defaultsOf = (fields: readonly MetaField[]): FormValues =>
   Object.fromEntries(
     fields.flatMap((field) => {
       const given = field.default
@@ -71,7 +71,7 @@ export const defaultsOf = (fields: readonly MetaField[]): Values =>
   )
 
 /** Required fields of a new record without a value. */
-export const missingOf = (fields: readonly MetaField[], values: Values): readonly string[] =>
+export const missingOf = (fields: readonly MetaField[], values: FormValues): readonly string[] =>
   fields.filter(({ default: given, name, optional, writable }) =>
     writable.create && !optional && given === undefined && (values[name] === undefined || values[name] === null)
   ).map(({ name }) => name)

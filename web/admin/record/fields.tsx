@@ -14,13 +14,13 @@ import { Link } from "../ground/link.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { addressOf, expandedOf, fieldHelp, fieldLabel, keyOf, type Resource } from "../model/catalogue.ts"
 import { isolated, plain, short } from "../model/plain.ts"
-import type { Drafts, Values } from "./draft.ts"
+import type { Drafts, FormValues } from "./draft.ts"
 import style from "./record.module.css"
 
 export interface FieldsProps {
   readonly resource: Resource
   /** The record, or the initial values of a new one. */
-  readonly record: Values
+  readonly record: FormValues
   readonly drafts: Drafts
   readonly problems: { readonly [field: string]: string }
   /** Whether a field has an input. Otherwise its value is shown, or it is left out of a new record. */
@@ -54,14 +54,14 @@ const groupsOf = (
 }
 
 const RelatedLink = (
-  { field, record, resource }: { readonly resource: Resource; readonly field: MetaField; readonly record: Values }
+  { field, record, resource }: { readonly resource: Resource; readonly field: MetaField; readonly record: FormValues }
 ) => {
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
-  const found = relation === undefined ? null : expandedOf(record, relation.name)
-  if (target === undefined || found === null) return null
-  const key = keyOf(target, found)
+  const related = relation === undefined ? null : expandedOf(record, relation.name)
+  if (target === undefined || related === null) return null
+  const key = keyOf(target, related)
   return key === null ?
     null :
     (
@@ -157,22 +157,22 @@ export const Fields = ({ children, ...props }: FieldsProps & { readonly children
   const { fresh = false, resource, writable } = props
   const head = fresh ? null : keyInHead(resource)
   const groups = groupsOf(resource).flatMap(({ fields, label }) => {
-    const shown = fields.flatMap((name) => {
+    const visible = fields.flatMap((name) => {
       const field = resource.fields.get(name)
       // When it was deleted is of interest once it was.
-      const kept = resource.model.softDelete && name === "deleted_at" && props.record[name] == null
-      return field === undefined || kept || name === head || (fresh && !writable(field)) ? [] : [field]
+      const isLive = resource.model.softDelete && name === "deleted_at" && props.record[name] == null
+      return field === undefined || isLive || name === head || (fresh && !writable(field)) ? [] : [field]
     })
-    return shown.length === 0 ? [] : [{ label, shown }]
+    return visible.length === 0 ? [] : [{ label, visible }]
   })
-  const long = groups.findIndex(({ shown }, at) => at > 0 && shown.some(isLong))
+  const long = groups.findIndex(({ visible }, at) => at > 0 && visible.some(isLong))
   const before = long === -1 ? groups.length : long
   const draw = (from: number, to: number): ReactNode =>
-    groups.slice(from, to).map(({ label, shown }) => (
+    groups.slice(from, to).map(({ label, visible }) => (
       <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
         {label !== null && <h2>{label}</h2>}
         <div className={style.fields}>
-          {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
+          {visible.map((field) => <Field key={field.name} {...props} field={field} />)}
         </div>
       </section>
     ))

@@ -3,9 +3,9 @@
 import { useCallback, useEffect } from "react"
 import { holdsFiles } from "../field/kind.ts"
 import { useApp } from "../ground/app.ts"
-import type { Drafts, Values } from "./draft.ts"
-import { type FileFields, keepDrafts, storable } from "./kept.ts"
-import type { Rows } from "./rows.ts"
+import { type FileFields, keepDrafts, storable } from "./draft-store.ts"
+import type { Drafts, FormValues } from "./draft.ts"
+import type { RowsByRelation } from "./rows.ts"
 
 const none: ReadonlySet<string> = new Set()
 
@@ -23,9 +23,9 @@ const useFileFields = (): FileFields => {
 export const useKeeping = (
   place: string,
   resource: string,
-  base: Values | undefined,
+  base: FormValues | undefined,
   drafts: Drafts,
-  rows: Rows
+  rows: RowsByRelation
 ): void => {
   const files = useFileFields()
   useEffect(() => {

@@ -27,12 +27,12 @@ interface LiveRelatedProps {
 }
 
 /** The difference between the shown rows and the rows that were read. */
-const compare = (target: Resource, shown: readonly AnyRecord[], now: readonly AnyRecord[]) => {
+const compare = (target: Resource, earlier: readonly AnyRecord[], now: readonly AnyRecord[]) => {
   const after = new Map(now.map((record) => [keyOf(target, record), record]))
-  const before = new Set(shown.map((record) => keyOf(target, record)))
+  const before = new Set(earlier.map((record) => keyOf(target, record)))
   const changed: string[] = []
   const gone: string[] = []
-  const items = shown.map((record) => {
+  const items = earlier.map((record) => {
     const key = keyOf(target, record)
     const next = after.get(key)
     if (key === null) return record

@@ -49,7 +49,7 @@ export const LiveRecord = (
       const before = latest.current.loaded?.record
       const after = (await latest.current.reload())?.record
       if (over || before === undefined || after === undefined || before.etag === after.etag) return
-      setChanged((known) => [...new Set([...known, ...changedFields(resource, before, after)])])
+      setChanged((names) => [...new Set([...names, ...changedFields(resource, before, after)])])
     }
     const soon = (): void => void (timer ??= setTimeout(() => void look(), collectMs))
     const end = follow(resource, "", (news) => {

@@ -9,7 +9,7 @@ import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { short } from "../model/plain.ts"
-import type { Values } from "./draft.ts"
+import type { FormValues } from "./draft.ts"
 import { mergedChanges, type MergeRow, type Side } from "./merge.ts"
 import style from "./record.module.css"
 import type { Conflict } from "./use-record.ts"
@@ -19,7 +19,7 @@ interface MergeDialogProps {
   readonly conflict: Conflict
   readonly onBack: () => void
   readonly onDiscard: () => void
-  readonly onSave: (changes: Values, over: AnyRecord) => void
+  readonly onSave: (changes: FormValues, over: AnyRecord) => void
 }
 
 export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: MergeDialogProps): ReactNode => {
@@ -27,7 +27,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
   const reader = useReader()
   const who = useLastMaker(resource, keyOf(resource, conflict.current)) ?? null
   const [choices, setChoices] = useState<{ readonly [field: string]: Side }>({})
-  const shown = (row: MergeRow, value: unknown): string => {
+  const textFor = (row: MergeRow, value: unknown): string => {
     const field = resource.fields.get(row.field)
     const text = field === undefined ? "" : textOf(resource, field, value, reader)
     return text === "" ? t.field.empty : short(text, 2_000)
@@ -37,7 +37,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
   const side = (row: MergeRow, which: Side): ReactNode => {
     const there = which === "mine" ? row.mineChanged : row.theirsChanged
     if (!there) return <span className="dim">{t.record.unchanged}</span>
-    const text = shown(row, which === "mine" ? row.mine : row.theirs)
+    const text = textFor(row, which === "mine" ? row.mine : row.theirs)
     const on = chosen(row) === which
     return row.overlap
       ? (
@@ -90,7 +90,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
               <tr key={row.field}>
                 <th scope="row">{fieldLabel(resource, row.field)}</th>
                 <td className="dim">
-                  <bdi>{shown(row, row.before)}</bdi>
+                  <bdi>{textFor(row, row.before)}</bdi>
                 </td>
                 <td>{side(row, "theirs")}</td>
                 <td>{side(row, "mine")}</td>

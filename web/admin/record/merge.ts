@@ -3,7 +3,7 @@
  * changed is merged. If both sides changed a field, the user chooses. Pure.
  */
 
-import { isSame, type Values } from "./draft.ts"
+import { type FormValues, isSame } from "./draft.ts"
 
 export type Side = "theirs" | "mine"
 
@@ -21,9 +21,9 @@ export interface MergeRow {
 /** The fields that either side changed, in the given order. `changes` are the values of the form. */
 export const mergeRows = (
   fields: readonly string[],
-  before: Values,
-  current: Values,
-  changes: Values
+  before: FormValues,
+  current: FormValues,
+  changes: FormValues
 ): readonly MergeRow[] =>
   fields.flatMap((field) => {
     const theirsChanged = !isSame(before[field], current[field])
@@ -45,7 +45,7 @@ export const mergeRows = (
 export const mergedChanges = (
   rows: readonly MergeRow[],
   choices: { readonly [field: string]: Side }
-): Values =>
+): FormValues =>
   Object.fromEntries(
     rows.flatMap(({ field, mine, mineChanged, overlap, theirs }) =>
       !mineChanged || isSame(mine, theirs) || (overlap && choices[field] === "theirs") ? [] : [[field, mine]]

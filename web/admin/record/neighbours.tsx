@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { ChevronDown, ChevronUp } from "lucide-react"
 import type { ReactNode } from "react"
 import { shownKeys, useShortcut } from "../ground/keys.ts"
-import { go, type Place } from "../ground/location.ts"
+import { type AppAddress, go } from "../ground/location.ts"
 import { moveLeft } from "../list/left.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
@@ -22,7 +22,7 @@ interface ListPosition {
 /** The query of a list's address. Null if the page was not opened from a list of this resource. */
 const listOf = (
   resource: Resource,
-  { memory }: Place
+  { memory }: AppAddress
 ): ListPosition | null => {
   const { about, list, position, total } = memory
   if (typeof list !== "string" || typeof position !== "number") return null
@@ -38,7 +38,9 @@ const listOf = (
     : null
 }
 
-export const Neighbours = ({ place, resource }: { readonly resource: Resource; readonly place: Place }): ReactNode => {
+export const Neighbours = (
+  { place, resource }: { readonly resource: Resource; readonly place: AppAddress }
+): ReactNode => {
   const { format, t } = useLocale()
   const list = listOf(resource, place)
   const position = list?.position ?? 0

@@ -96,7 +96,9 @@ const StateNotes = (
         </div>
       )}
       {locked && !deleted && <div className={`note ${style.notes}`} data-tone="info">{t.record.locked}</div>}
-      {edit.found && <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>}
+      {edit.restored && (
+        <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
+      )}
     </>
   )
 }
@@ -184,7 +186,7 @@ const Saving = (
         <MergeDialog
           resource={resource}
           conflict={edit.conflict}
-          onBack={() => edit.settle(null)}
+          onBack={() => edit.endConflict(null)}
           onDiscard={edit.discard}
           onSave={(changes, base) => void edit.save({ changes, base })}
         />

@@ -8,7 +8,7 @@ import { problemText } from "../ground/problem.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { without } from "./draft.ts"
 import { focusProblem } from "./fields.tsx"
-import { refusalsLeft, type RowRefusals, rowRefusals, type Rows } from "./rows.ts"
+import { refusalsLeft, type RowRefusals, rowRefusals, type RowsByRelation } from "./rows.ts"
 
 export interface Refusals {
   /** By field. */
@@ -18,13 +18,13 @@ export interface Refusals {
   /** A refusal that belongs to no field and no row. Null: there is none. */
   readonly whole: unknown
   /** Shows a refusal where it belongs, and moves the focus there. `before`: the number of operations of the batch before those of the rows. */
-  readonly refuse: (problem: unknown, rows: Rows, before: number) => void
+  readonly refuse: (problem: unknown, rows: RowsByRelation, before: number) => void
   /** Shows a failure that belongs to no field. */
   readonly fail: (problem: unknown) => void
   /** Shows what is wrong with fields before anything is sent. */
   readonly put: (fields: { readonly [field: string]: string }) => void
   readonly changeField: (field: string) => void
-  readonly changeRows: (before: Rows, after: Rows) => void
+  readonly changeRows: (before: RowsByRelation, after: RowsByRelation) => void
   readonly clear: () => void
 }
 

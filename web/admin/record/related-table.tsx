@@ -18,7 +18,7 @@ import { addressOf, expandedOf, fieldLabel, keyOf, type Resource, titleOf } from
 import type { AnyRecord } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
 import { moveTo, numbered, positionField } from "./arrange.ts"
-import { type Drafts, shownValue, type Values } from "./draft.ts"
+import { type Drafts, type FormValues, shownValue } from "./draft.ts"
 import style from "./record.module.css"
 import {
   type AddedRow,
@@ -28,7 +28,7 @@ import {
   type RelationFacts,
   type RelationRows,
   removeRow,
-  type Rows
+  type RowsByRelation
 } from "./rows.ts"
 
 interface TableProps {
@@ -40,13 +40,13 @@ interface TableProps {
   readonly items: readonly AnyRecord[]
   /** Whether these are all records of the relation. */
   readonly complete: boolean
-  readonly rows: Rows
+  readonly rows: RowsByRelation
   readonly marks: LiveMarks
   /** By `relation/key/field`, as `rowProblems` and `rowRefusals` have them. */
   readonly problems: { readonly [place: string]: string }
   readonly editable: boolean
   readonly writes: (field: MetaField, how: "create" | "update") => boolean
-  readonly onRows: (rows: Rows) => void
+  readonly onRows: (rows: RowsByRelation) => void
 }
 
 /** The cell that is edited, as `row/field`, and how another one begins. */
@@ -61,7 +61,7 @@ interface CellProps {
   /** The row: the key of a stored one, `+` and a number for a new one. */
   readonly at: string
   readonly field: MetaField
-  readonly record: Values
+  readonly record: FormValues
   readonly drafts: Drafts
   readonly canEdit: boolean
   readonly onChange: (draft: Draft) => void
@@ -126,7 +126,7 @@ const Cell = (
 }
 
 /** The record that a foreign key points at, where the answer has it, with its resource. */
-const useTarget = (resource: Resource, field: MetaField, record: Values) => {
+const useTarget = (resource: Resource, field: MetaField, record: FormValues) => {
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
@@ -137,7 +137,7 @@ const useTarget = (resource: Resource, field: MetaField, record: Values) => {
 interface WayProps {
   readonly resource: Resource
   readonly field: MetaField
-  readonly record: Values
+  readonly record: FormValues
 }
 
 /** The picture of a related record: the first image among the columns of its list. */
@@ -181,8 +181,8 @@ const RowProblem = ({ at, table: { columns, problems, relation, target } }: {
   readonly at: string
 }): ReactNode => {
   const own = `${relation}/${at}/`
-  const shown = new Set(columns.map(({ name }) => name))
-  const places = Object.keys(problems).filter((place) => place.startsWith(own) && !shown.has(place.slice(own.length)))
+  const names = new Set(columns.map(({ name }) => name))
+  const places = Object.keys(problems).filter((place) => place.startsWith(own) && !names.has(place.slice(own.length)))
   if (places.length === 0) return null
   const said = places.map((place) => {
     const field = place.slice(own.length)
@@ -420,7 +420,7 @@ const Sums = ({ lines, moving, table }: {
   const summed = columns.filter((field) => isAddable(target, field))
   if (summed.length === 0 || lines.length < 2) return null
   const left = lines.filter(({ at }) => kept?.changed[at]?.removed !== true)
-  const values = left.map(({ at, record, row }): Values => {
+  const values = left.map(({ at, record, row }): FormValues => {
     const drafts = row?.drafts ?? kept?.changed[at]?.drafts ?? {}
     return { ...record, ...Object.fromEntries(Object.entries(drafts).map(([name, { value }]) => [name, value])) }
   })

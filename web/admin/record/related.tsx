@@ -15,10 +15,10 @@ import { expandsFor, labelOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
-import { defaultsOf, type Values } from "./draft.ts"
+import { defaultsOf, type FormValues } from "./draft.ts"
 import style from "./record.module.css"
 import { RelatedTable } from "./related-table.tsx"
-import { addRow, type RelationFacts, type Rows } from "./rows.ts"
+import { addRow, type RelationFacts, type RowsByRelation } from "./rows.ts"
 
 const LiveRelated = lazy(() => import("./live-related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
 
@@ -33,7 +33,7 @@ export interface ManyRelation {
 }
 
 /** The relations to many records that the caller sees. `record` is null for a new one. */
-export const useManyRelations = (resource: Resource, record: Values | null): readonly ManyRelation[] => {
+export const useManyRelations = (resource: Resource, record: FormValues | null): readonly ManyRelation[] => {
   const { catalogue } = useApp()
   return resource.model.relations.flatMap((relation) => {
     const target = relation.many ? catalogue.resources.get(relation.resource) : undefined
@@ -59,12 +59,12 @@ const isInline = (target: Resource): boolean => target.view.nav === null
 interface RelatedProps {
   readonly of: ManyRelation
   readonly owner: readonly [resource: string, keyText: string] | null
-  readonly rows: Rows
+  readonly rows: RowsByRelation
   readonly problems: { readonly [row: string]: string }
   readonly editable: boolean
   /** Whether the rows follow changes by others. Each relation that does takes a connection. */
   readonly live: boolean
-  readonly onRows: (rows: Rows) => void
+  readonly onRows: (rows: RowsByRelation) => void
 }
 
 const readRelated = (of: ManyRelation, size: number, signal: AbortSignal): Promise<AnyPage> =>

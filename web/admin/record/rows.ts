@@ -7,7 +7,7 @@ import type { Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { keyPartsOf } from "../model/catalogue.ts"
 import type { AnyBatch, AnyRecord } from "../model/client.ts"
-import { changesOf, type Drafts, isWaiting, problemsOf, type Values, withDraft, without } from "./draft.ts"
+import { changesOf, type Drafts, type FormValues, isWaiting, problemsOf, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {
   readonly record: AnyRecord
@@ -31,34 +31,35 @@ export interface RelationRows {
 }
 
 /** By the name of the relation. */
-export type Rows = { readonly [relation: string]: RelationRows }
+export type RowsByRelation = { readonly [relation: string]: RelationRows }
 
-export const emptyRows: Rows = {}
+export const emptyRows: RowsByRelation = {}
 
 const countOf = ({ added, changed }: RelationRows): number => added.length + Object.keys(changed).length
 
-export const rowsCount = (rows: Rows): number => Object.values(rows).reduce((sum, each) => sum + countOf(each), 0)
+export const rowsCount = (rows: RowsByRelation): number =>
+  Object.values(rows).reduce((sum, each) => sum + countOf(each), 0)
 
 export type RelationFacts = Pick<RelationRows, "resource" | "field" | "value">
 
-const relationOf = (rows: Rows, relation: string, facts: RelationFacts): RelationRows =>
+const relationOf = (rows: RowsByRelation, relation: string, facts: RelationFacts): RelationRows =>
   rows[relation] ?? { ...facts, changed: {}, added: [] }
 
-const put = (rows: Rows, relation: string, next: RelationRows): Rows => {
+const put = (rows: RowsByRelation, relation: string, next: RelationRows): RowsByRelation => {
   if (countOf(next) > 0) return { ...rows, [relation]: next }
   return without(rows, relation)
 }
 
 /** Changes one field of a stored row. */
 export const changeRow = (
-  rows: Rows,
+  rows: RowsByRelation,
   relation: string,
   facts: RelationFacts,
   key: string,
   record: AnyRecord,
   field: string,
   draft: Draft
-): Rows => {
+): RowsByRelation => {
   const all = relationOf(rows, relation, facts)
   const before = all.changed[key] ?? { record, drafts: {}, removed: false }
   const drafts = withDraft(before.drafts, before.record, field, draft)
@@ -68,7 +69,13 @@ export const changeRow = (
 }
 
 /** Marks a stored row as removed, or removes that mark. */
-export const removeRow = (rows: Rows, relation: string, facts: RelationFacts, key: string, record: AnyRecord): Rows => {
+export const removeRow = (
+  rows: RowsByRelation,
+  relation: string,
+  facts: RelationFacts,
+  key: string,
+  record: AnyRecord
+): RowsByRelation => {
   const all = relationOf(rows, relation, facts)
   const before = all.changed[key]
   const others = without(all.changed, key)
@@ -82,14 +89,25 @@ export const removeRow = (rows: Rows, relation: string, facts: RelationFacts, ke
   })
 }
 
-export const addRow = (rows: Rows, relation: string, facts: RelationFacts, values: Values): Rows => {
+export const addRow = (
+  rows: RowsByRelation,
+  relation: string,
+  facts: RelationFacts,
+  values: FormValues
+): RowsByRelation => {
   const all = relationOf(rows, relation, facts)
   const drafts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value, problem: null }]))
   const id = all.added.reduce((most, row) => Math.max(most, row.id), 0) + 1
   return put(rows, relation, { ...all, added: [...all.added, { id, drafts }] })
 }
 
-export const changeAdded = (rows: Rows, relation: string, id: number, field: string, draft: Draft): Rows => {
+export const changeAdded = (
+  rows: RowsByRelation,
+  relation: string,
+  id: number,
+  field: string,
+  draft: Draft
+): RowsByRelation => {
   const all = rows[relation]
   return all === undefined ? rows : put(rows, relation, {
     ...all,
@@ -97,13 +115,13 @@ export const changeAdded = (rows: Rows, relation: string, id: number, field: str
   })
 }
 
-export const dropAdded = (rows: Rows, relation: string, id: number): Rows => {
+export const dropAdded = (rows: RowsByRelation, relation: string, id: number): RowsByRelation => {
   const all = rows[relation]
   return all === undefined ? rows : put(rows, relation, { ...all, added: all.added.filter((row) => row.id !== id) })
 }
 
 /** Problems of rows that are not valid, by relation and row. */
-export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
+export const rowProblems = (rows: RowsByRelation): { readonly [row: string]: string } => {
   const problems: { [row: string]: string } = {}
   for (const [relation, { added, changed }] of Object.entries(rows)) {
     for (const [key, row] of Object.entries(changed)) {
@@ -122,13 +140,13 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
 }
 
 /** Whether a file of a row is on its way. */
-export const rowsWait = (rows: Rows): boolean =>
+export const rowsWait = (rows: RowsByRelation): boolean =>
   Object.values(rows).some(({ added, changed }) =>
     [...added, ...Object.values(changed)].some(({ drafts }) => isWaiting(drafts))
   )
 
 /** Adds the rows to a batch. `parent` refers to a record that the same batch creates. Null: the rows have their foreign key already. */
-export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | null): void => {
+export const rowOperations = (batch: AnyBatch, rows: RowsByRelation, parent: Reference | null): void => {
   for (const { added, changed, field, resource, value } of Object.values(rows)) {
     for (const [key, { drafts, record, removed }] of Object.entries(changed)) {
       if (removed) batch.delete(resource, keyPartsOf(key), { etag: record.etag })
@@ -141,12 +159,12 @@ export const rowOperations = (batch: AnyBatch, rows: Rows, parent: Reference | n
 }
 
 /** The rows as `relation/key`, in the order of their operations. */
-const operated = (rows: Rows): readonly string[] =>
+const operated = (rows: RowsByRelation): readonly string[] =>
   Object.entries(rows).flatMap(([relation, { added, changed }]) =>
     [...Object.keys(changed), ...added.map(({ id }) => `+${id}`)].map((key) => `${relation}/${key}`)
   )
 
-/** What is refused in a row, by `relation/key/field`. What belongs to no field of it stands under the empty name. */
+/** The refusals in a row, by `relation/key/field`. A refusal that belongs to no field of it has the empty name. */
 export type RowRefusals = { readonly [place: string]: string }
 
 /**
@@ -154,7 +172,7 @@ export type RowRefusals = { readonly [place: string]: string }
  * a text.
  */
 export const rowRefusals = (
-  rows: Rows,
+  rows: RowsByRelation,
   at: number,
   fields: { readonly [field: string]: string },
   said: string
@@ -165,13 +183,13 @@ export const rowRefusals = (
   return Object.fromEntries(entries.length === 0 ? [[`${row}/`, said]] : entries)
 }
 
-const rowAt = (rows: Rows, relation: string, key: string): ChangedRow | AddedRow | undefined =>
+const rowAt = (rows: RowsByRelation, relation: string, key: string): ChangedRow | AddedRow | undefined =>
   key.startsWith("+")
     ? rows[relation]?.added.find(({ id }) => `+${id}` === key)
     : rows[relation]?.changed[key]
 
 /** The refusals that still hold after a change of the rows: those of values that are as they were when they were refused. */
-export const refusalsLeft = (refusals: RowRefusals, before: Rows, after: Rows): RowRefusals =>
+export const refusalsLeft = (refusals: RowRefusals, before: RowsByRelation, after: RowsByRelation): RowRefusals =>
   Object.fromEntries(
     Object.entries(refusals).filter(([place]) => {
       const [relation = "", ...rest] = place.split("/")

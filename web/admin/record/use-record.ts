@@ -17,12 +17,20 @@ import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing, isUnknown } from "../model/outcome.ts"
-import { changesOf, type Drafts, isWaiting, problemsOf, type Values, withDraft } from "./draft.ts"
+import { keptDrafts } from "./draft-store.ts"
+import { changesOf, type Drafts, type FormValues, isWaiting, problemsOf, withDraft } from "./draft.ts"
 import { useKeeping } from "./keeping.ts"
-import { keptDrafts } from "./kept.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
 import { useRefusals } from "./refusals.ts"
-import { emptyRows, rowOperations, rowProblems, type RowRefusals, type Rows, rowsCount, rowsWait } from "./rows.ts"
+import {
+  emptyRows,
+  rowOperations,
+  rowProblems,
+  type RowRefusals,
+  type RowsByRelation,
+  rowsCount,
+  rowsWait
+} from "./rows.ts"
 
 export interface Loaded {
   readonly record: AnyRecord
@@ -58,10 +66,10 @@ export interface RecordEdit {
   /** The version that the form is based on. */
   readonly base: AnyRecord | undefined
   readonly drafts: Drafts
-  readonly rows: Rows
-  readonly setRows: (rows: Rows) => void
+  readonly rows: RowsByRelation
+  readonly setRows: (rows: RowsByRelation) => void
   readonly change: (field: string, draft: Draft) => void
-  readonly changes: Values
+  readonly changes: FormValues
   /** The number of changed fields and rows. */
   readonly count: number
   /** Problems by field, from the form or the service. */
@@ -73,16 +81,16 @@ export interface RecordEdit {
   readonly saving: boolean
   /** A file is on its way. It is saved after it has arrived. */
   readonly waits: boolean
-  readonly save: (over?: { readonly changes: Values; readonly base: AnyRecord }) => Promise<boolean>
+  readonly save: (over?: { readonly changes: FormValues; readonly base: AnyRecord }) => Promise<boolean>
   readonly discard: () => void
   readonly conflict: Conflict | null
-  readonly settle: (conflict: null) => void
+  readonly endConflict: (conflict: null) => void
   /** The record was removed while it was edited. */
   readonly gone: boolean
   /** Brings a deleted record back. What was typed stays. */
   readonly bringBack: () => Promise<boolean>
   /** True if the form shows drafts of an earlier visit. */
-  readonly found: boolean
+  readonly restored: boolean
 }
 
 /** Takes a saved version as the record that is shown, and has everything about it read again. */
@@ -105,7 +113,7 @@ const useAccept = (resource: Resource, keyText: string) => {
 const useSaidSaved = (resource: Resource, keyText: string, accept: (record: AnyRecord) => void) => {
   const t = useMessages()
   const failure = useRef<number | null>(null)
-  const undo = async (saved: AnyRecord, old: Values): Promise<void> => {
+  const undo = async (saved: AnyRecord, old: FormValues): Promise<void> => {
     try {
       accept(await resourceClient(resource.name).update(keyPartsOf(keyText), old, { etag: saved.etag }))
       say(t.record.savedUndone)
@@ -118,7 +126,7 @@ const useSaidSaved = (resource: Resource, keyText: string, accept: (record: AnyR
     failure.current = null
   }
   return {
-    saved: (text: string, saved: AnyRecord, old: Values | null): void => {
+    saved: (text: string, saved: AnyRecord, old: FormValues | null): void => {
       over()
       say(text, old === null ? {} : { undo: () => undo(saved, old) })
     },
@@ -150,8 +158,8 @@ const useBringBack = (resource: Resource, keyText: string, reread: () => Promise
 const write = async (
   resource: Resource,
   keyText: string,
-  rows: Rows,
-  values: Values,
+  rows: RowsByRelation,
+  values: FormValues,
   over: AnyRecord
 ): Promise<AnyRecord> => {
   if (rowsCount(rows) === 0) {
@@ -170,7 +178,7 @@ const write = async (
  * The values before a save, for its undo. Null if they cannot be written back: a write takes only uploads and the current file, so a file that was removed
  * from its record does not come back.
  */
-const beforeOf = (resource: Resource, values: Values, over: AnyRecord): Values | null => {
+const beforeOf = (resource: Resource, values: FormValues, over: AnyRecord): FormValues | null => {
   const undoable = Object.keys(values).every((name) => {
     const field = resource.fields.get(name)
     return field === undefined || !holdsFiles(field) || over[name] === null ||
@@ -203,10 +211,10 @@ const mergedNames = ({ model }: Resource): readonly string[] =>
 export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit => {
   const t = useMessages()
   const place = `${resource.name}/${keyText}`
-  const kept = useMemo(() => keptDrafts(place), [place])
-  const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
-  const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
-  const [editBase, setEditBase] = useState<AnyRecord | null>(() => kept === null ? null : kept.base as AnyRecord)
+  const input = useMemo(() => keptDrafts(place), [place])
+  const [drafts, setDrafts] = useState<Drafts>(() => input?.drafts ?? {})
+  const [rows, setRows] = useState<RowsByRelation>(() => input?.rows ?? emptyRows)
+  const [editBase, setEditBase] = useState<AnyRecord | null>(() => input === null ? null : input.base as AnyRecord)
   const refusals = useRefusals()
   const { busy, run, saving } = useBusy()
   const [conflict, setConflict] = useState<Conflict | null>(null)
@@ -246,7 +254,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     refusals.changeField(field)
   }
 
-  const meet = async (values: Values, over: AnyRecord): Promise<boolean> => {
+  const meet = async (values: FormValues, over: AnyRecord): Promise<boolean> => {
     const { deleted, record: current } = await readRecord(resource, keyText)
     if (deleted) {
       setGone(true)
@@ -262,7 +270,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     return attempt(values, current, true)
   }
 
-  const attempt = async (values: Values, over: AnyRecord, merged: boolean): Promise<boolean> => {
+  const attempt = async (values: FormValues, over: AnyRecord, merged: boolean): Promise<boolean> => {
     try {
       const saved = await write(resource, keyText, rows, values, over)
       const onlyFields = rowsCount(rows) === 0
@@ -339,13 +347,13 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       void refetch()
     },
     conflict,
-    settle: setConflict,
+    endConflict: setConflict,
     gone,
     bringBack: () =>
       bringBack().then((back) => {
         if (back) setGone(false)
         return back
       }),
-    found: kept !== null && count > 0
+    restored: input !== null && count > 0
   }
 }

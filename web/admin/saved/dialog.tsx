@@ -14,14 +14,14 @@ import { type SavedView, saveView, type ViewValues } from "./views.ts"
 interface SaveDialogProps {
   readonly resource: string
   /** The current state of the list. */
-  readonly shown: Pick<ViewValues, "filter" | "order_by" | "columns">
+  readonly state: Pick<ViewValues, "filter" | "order_by" | "columns">
   /** The view to change. Null for a new one. */
   readonly view: SavedView | null
   readonly onClose: () => void
   readonly onSaved: (view: SavedView) => void
 }
 
-export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDialogProps): ReactNode => {
+export const SaveDialog = ({ onClose, onSaved, resource, state, view }: SaveDialogProps): ReactNode => {
   const { t } = useLocale()
   const w = useMessages().saved
   const id = useId()
@@ -41,7 +41,7 @@ export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDial
     const all = [...roles, ...others.split(",").map((role) => role.trim()).filter((role) => role !== "")]
     try {
       const values = { name, shared_with: all.length === 0 ? "me" as const : all }
-      const saved = await saveView(queries, resource, view === null ? { ...shown, ...values } : values, view)
+      const saved = await saveView(queries, resource, view === null ? { ...state, ...values } : values, view)
       say(w.saved(isolated(saved.name)))
       onSaved(saved)
     } catch (problem) {

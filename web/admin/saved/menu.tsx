@@ -16,14 +16,14 @@ import { removeView, type SavedView, saveView, type ViewValues } from "./views.t
 
 interface SavedMenuProps {
   readonly resource: string
-  readonly shown: Pick<ViewValues, "filter" | "order_by" | "columns">
+  readonly state: Pick<ViewValues, "filter" | "order_by" | "columns">
   /** The current saved view, or null. */
   readonly view: SavedView | null
   /** True if the list no longer matches the view. */
   readonly changed: boolean
 }
 
-export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): ReactNode => {
+export const SavedMenu = ({ changed, resource, state, view }: SavedMenuProps): ReactNode => {
   const { t } = useLocale()
   const w = useMessages().saved
   const queries = useQueryClient()
@@ -35,20 +35,20 @@ export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): R
     ...(changed ? [w.changed] : [])
   ]
 
-  const update = async (known: SavedView): Promise<void> => {
+  const update = async (view: SavedView): Promise<void> => {
     try {
-      await saveView(queries, resource, shown, known)
-      say(w.saved(isolated(known.name)))
+      await saveView(queries, resource, state, view)
+      say(w.saved(isolated(view.name)))
     } catch (error) {
       sayProblem(error, t)
     }
   }
-  const remove = async (known: SavedView): Promise<void> => {
+  const remove = async (view: SavedView): Promise<void> => {
     try {
-      await removeView(queries, known)
+      await removeView(queries, view)
       setQuery({ view: null })
-      const { columns, filter, name, order_by, shared_with } = known
-      say(w.removed(isolated(known.name)), {
+      const { columns, filter, name, order_by, shared_with } = view
+      say(w.removed(isolated(view.name)), {
         undo: async () => {
           const again = await saveView(queries, resource, { name, filter, order_by, columns, shared_with }, null)
           setQuery({ view: again.id })
@@ -92,7 +92,7 @@ export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): R
       {dialog !== null && (
         <SaveDialog
           resource={resource}
-          shown={shown}
+          state={state}
           view={dialog === "change" ? view : null}
           onClose={() => setDialog(null)}
           onSaved={(saved) => {

@@ -1,7 +1,7 @@
 /** Saved views of a list. They are read once and cached, and changed on the condition of the version that was read. */
 
 import { type QueryClient, useQuery } from "@tanstack/react-query"
-import { useSettled } from "../ground/settled.ts"
+import { useFirstPage } from "../ground/first-page.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { ownClient } from "../model/client.ts"
 
@@ -27,10 +27,10 @@ const keyOf = (resource: string): readonly string[] => ["saved-views", resource]
 
 /** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of them. */
 export const useSavedViews = ({ may, name, source }: Resource): readonly SavedView[] => {
-  const settled = useSettled()
+  const hasFirstPage = useFirstPage()
   const { data } = useQuery({
     queryKey: keyOf(name),
-    enabled: settled && may.read && source === null,
+    enabled: hasFirstPage && may.read && source === null,
     staleTime: 60_000,
     queryFn: async ({ signal }) =>
       (await ownClient.request<{ readonly items: readonly SavedView[] }>({
@@ -49,17 +49,17 @@ export const saveView = async (
   queries: QueryClient,
   resource: string,
   values: Partial<ViewValues>,
-  known: SavedView | null
+  view: SavedView | null
 ): Promise<SavedView> => {
   const { data } = await ownClient.request<SavedView>(
-    known === null
+    view === null
       ? { method: "POST", path, system: true, json: { resource, ...values } }
       : {
         method: "PATCH",
-        path: `${path}/${known.id}`,
+        path: `${path}/${view.id}`,
         system: true,
         json: values,
-        headers: { "if-match": known.etag }
+        headers: { "if-match": view.etag }
       }
   )
   await queries.invalidateQueries({ queryKey: keyOf(resource) })

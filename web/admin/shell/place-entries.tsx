@@ -4,9 +4,9 @@ import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { useApp } from "../ground/app.ts"
 import { Boundary } from "../ground/boundary.tsx"
+import { useFirstPage } from "../ground/first-page.ts"
 import { Link } from "../ground/link.tsx"
 import { usePlace } from "../ground/location.ts"
-import { useSettled } from "../ground/settled.ts"
 import { useQueues } from "../jobs/queues.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { resourceClient } from "../model/client.ts"
@@ -53,14 +53,14 @@ const numbers: { readonly [name in Place["name"]]?: () => ReactNode } = { jobs: 
 
 const Entry = ({ place }: { readonly place: Place }): ReactNode => {
   const { parts, path } = usePlace()
-  const settled = useSettled()
+  const hasFirstPage = useFirstPage()
   const { icon: Icon, label, name, outside, to } = place
   const Number = numbers[name]
   const inner = (
     <>
       <Icon className="icon" aria-hidden="true" />
       <span className="cut">{label}</span>
-      {Number !== undefined && settled && (
+      {Number !== undefined && hasFirstPage && (
         // A wrong answer breaks only its own number.
         <Boundary at={path} fallback={null}>
           <Number />

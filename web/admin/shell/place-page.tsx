@@ -16,13 +16,13 @@ const pages = {
 
 export const PlacePage = ({ name, part }: { readonly name: string; readonly part: string | null }): ReactNode => {
   const places = usePlaces()
-  const found = places.find((place) => place.name === name && !place.outside)
+  const place = places.find((place) => place.name === name && !place.outside)
   // Everybody may open the pages of their own tasks. These are not in the sidebar.
   const page = name === "tasks" || name === "import"
     ? name
-    : found === undefined || found.name === "mails"
+    : place === undefined || place.name === "mails"
     ? null
-    : found.name
+    : place.name
   if (page === null) return <Missing />
   const Page = pages[page]
   return (

@@ -6,6 +6,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "rea
 import { config } from "../config.ts"
 import { useApp } from "../ground/app.ts"
 import { Boundary } from "../ground/boundary.tsx"
+import { useFirstPage } from "../ground/first-page.ts"
 import { Icon } from "../ground/icons.tsx"
 import { shownKeys } from "../ground/keys.ts"
 import { listAddress } from "../ground/last-address.ts"
@@ -13,7 +14,6 @@ import { Link } from "../ground/link.tsx"
 import { go, usePlace, withinApp } from "../ground/location.ts"
 import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { signOut } from "../ground/session.ts"
-import { useSettled } from "../ground/settled.ts"
 import { type Size, sizeOf } from "../ground/sizes.ts"
 import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
 import { type Preferences, setPreferences, usePreferences } from "../messages/preferences.ts"
@@ -31,10 +31,10 @@ const AwayGroup = lazy(() => import("./source-group.tsx").then(({ AwayGroup }) =
 const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { path } = usePlace()
   const recent = resource.view.nav?.recent ?? null
-  const settled = useSettled()
+  const hasFirstPage = useFirstPage()
   const { data } = useQuery({
     queryKey: ["recent", resource.name],
-    enabled: settled && recent !== null && resource.may.read,
+    enabled: hasFirstPage && recent !== null && resource.may.read,
     staleTime: 60_000,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).list({
@@ -58,7 +58,7 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
 /** The number of records. It is asked for once its place comes into sight: a long sidebar shows few of its entries. */
 const Count = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { format } = useLocale()
-  const settled = useSettled()
+  const hasFirstPage = useFirstPage()
   const place = useRef<HTMLSpanElement>(null)
   const [seen, setSeen] = useState(false)
   useEffect(() => {
@@ -74,7 +74,7 @@ const Count = ({ resource }: { readonly resource: Resource }): ReactNode => {
   }, [])
   const { data } = useQuery({
     queryKey: ["size", resource.name],
-    enabled: settled && seen && resource.may.read,
+    enabled: hasFirstPage && seen && resource.may.read,
     staleTime: 300_000,
     retry: false,
     queryFn: ({ signal }): Promise<Size | null> =>

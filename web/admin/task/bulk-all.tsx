@@ -94,9 +94,9 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
   if (step.at === "begun") {
     return <Begun id={step.id} title={title} onClose={onDone} />
   }
-  const found = step.at === "tried" ? step.preview : null
+  const report = step.at === "tried" ? step.preview : null
   // Records that were not tried may still be changed, unless every tried record is refused.
-  const hopeless = found?.written === 0 && [found.total, found.refused].includes(found.tried)
+  const hopeless = report?.written === 0 && [report.total, report.refused].includes(report.tried)
   return (
     <ChangeDialog
       resource={resource}
@@ -106,24 +106,24 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
       step={step}
       check={w.check}
       onCheck={() => void preview()}
-      go={found === null || hopeless ? null : {
-        label: w.applyAll[op](format.count(found.total)),
+      go={report === null || hopeless ? null : {
+        label: w.applyAll[op](format.count(report.total)),
         onPress: () => void start()
       }}
       onClose={onClose}
     >
-      {found !== null && (
+      {report !== null && (
         <>
           {op === "update" && <ChangedWords change={change} resource={resource} />}
           <p role="status">
-            {found.total === 0
+            {report.total === 0
               ? w.none
-              : `${w.matching(found.total, format.count(found.total))} ${
-                found.tried < found.total ? w.tried(found.tried, format.count(found.tried)) : w.triedAll
+              : `${w.matching(report.total, format.count(report.total))} ${
+                report.tried < report.total ? w.tried(report.tried, format.count(report.tried)) : w.triedAll
               } `}
-            {found.total > 0 && w.would(format.count(found.written), format.count(found.refused))}
+            {report.total > 0 && w.would(format.count(report.written), format.count(report.refused))}
           </p>
-          <Refusals refusals={found.refusals} total={found.refused} resource={resource.name} reported={false} />
+          <Refusals refusals={report.refusals} total={report.refused} resource={resource.name} reported={false} />
         </>
       )}
     </ChangeDialog>

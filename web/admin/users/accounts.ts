@@ -45,18 +45,18 @@ export const newPassword = (): string => {
 
 export const pageSize = 100
 
-interface Found {
+interface AccountPage {
   readonly users: readonly AccountUser[]
   readonly total: number
 }
 
 /** Accounts whose address contains a text, ordered by address. */
-export const useAccounts = (search: string, pages: number): UseQueryResult<Found> =>
+export const useAccounts = (search: string, pages: number): UseQueryResult<AccountPage> =>
   useQuery({
     queryKey: ["users", "list", search, pages],
     placeholderData: (before) => before,
     queryFn: ({ signal }) =>
-      client.auth.get<Found>("/admin/list-users", {
+      client.auth.get<AccountPage>("/admin/list-users", {
         limit: pageSize * pages,
         sortBy: "email",
         ...(search === "" ? {} : { searchField: "email", searchOperator: "contains", searchValue: search })
@@ -68,7 +68,7 @@ export const useAdmins = (): UseQueryResult<readonly AccountUser[]> =>
   useQuery({
     queryKey: ["users", "admins"],
     queryFn: async ({ signal }) =>
-      (await client.auth.get<Found>("/admin/list-users", {
+      (await client.auth.get<AccountPage>("/admin/list-users", {
         limit: 500,
         filterField: "role",
         filterOperator: "contains",

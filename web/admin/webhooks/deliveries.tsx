@@ -3,7 +3,7 @@
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { isKeyOf } from "../../../core/domain/value/table.ts"
-import { type Named, useNames } from "../field/titles.ts"
+import { type RecordName, useNames } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { Link } from "../ground/link.tsx"
@@ -41,9 +41,9 @@ const Time = ({ at }: { readonly at: unknown }): ReactNode => {
 }
 
 /** The record that a delivery is about. */
-const recordOf = (each: AnyRecord): Named => ({ resource: plain(each["resource"]), key: plain(each["key"]) })
+const recordOf = (each: AnyRecord): RecordName => ({ resource: plain(each["resource"]), key: plain(each["key"]) })
 
-const RecordLink = ({ of, title }: { readonly of: Named; readonly title: string }): ReactNode => {
+const RecordLink = ({ of, title }: { readonly of: RecordName; readonly title: string }): ReactNode => {
   const resource = useApp().catalogue.resources.get(of.resource)
   return resource === undefined
     ? <bdi>{title}</bdi>
@@ -71,11 +71,11 @@ const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsPr
   if (data === undefined) return null
   const all = data.pages.flatMap(({ items }) => items)
   if (all.length === 0) return <Empty {...empty} />
-  const found = all.find((each) => idOf(each) === open)
+  const delivery = all.find((each) => idOf(each) === open)
   return (
     <Split
-      label={found === undefined ? label : nameOf(found)}
-      beside={found === undefined ? null : beside(found, titleOf)}
+      label={delivery === undefined ? label : nameOf(delivery)}
+      beside={delivery === undefined ? null : beside(delivery, titleOf)}
     >
       <Table label={label} rows={all} columns={columns(titleOf)} idOf={idOf} nameOf={nameOf} />
       {hasNextPage && <More label={pw.older} onPress={() => void fetchNextPage()} />}

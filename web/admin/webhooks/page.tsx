@@ -30,7 +30,7 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
   const resource = catalogue.resources.get(subscriptionsName)!
-  const found = data.items.find((each) => idOf(each) === open)
+  const subscription = data.items.find((each) => idOf(each) === open)
   const columns: ReadonlyArray<Column<AnyRecord>> = [
     { name: "name", label: w.name, cell: (each) => plain(each["name"]) },
     ...(resource.fields.has("events")
@@ -52,10 +52,17 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
   const changed = (): Promise<void> => queries.invalidateQueries({ queryKey: ["webhooks"] })
   return (
     <Split
-      label={found === undefined ? w.subscriptions : plain(found["name"])}
-      beside={found === undefined ?
+      label={subscription === undefined ? w.subscriptions : plain(subscription["name"])}
+      beside={subscription === undefined ?
         null :
-        <SubscriptionDetail key={idOf(found)} record={found} onEdit={() => onEdit(found)} onChanged={changed} />}
+        (
+          <SubscriptionDetail
+            key={idOf(subscription)}
+            record={subscription}
+            onEdit={() => onEdit(subscription)}
+            onChanged={changed}
+          />
+        )}
     >
       {data.items.length === 0
         ? <Empty title={w.noneTitle} text={w.noneText} />

@@ -2,7 +2,7 @@
 
 import type { KeyboardEvent, MouseEvent } from "react"
 import type { Column } from "./columns.ts"
-import { type Bounds, clamp, isWithin, type Place, placeOf, pressed } from "./place.ts"
+import { type CellPlace, clamp, type GridBounds, isWithin, placeOf, pressed } from "./place.ts"
 import type { Drawing } from "./row.tsx"
 
 /** The rows of a grid, and what its caller does with events. */
@@ -11,23 +11,23 @@ export interface Handled<Row> {
   readonly rowAt: (index: number) => Row | undefined
   /** In display order, pinned ones first. */
   readonly columns: readonly Column[]
-  readonly editing?: Place | null
+  readonly editing?: CellPlace | null
   readonly onOpen?: (row: Row, index: number, event: MouseEvent | KeyboardEvent) => void
   /** Handles a key on a cell. True if it is handled; otherwise the grid moves the focus. */
-  readonly onKey?: (event: KeyboardEvent, place: Place, row: Row | undefined) => boolean
-  readonly onCellDoubleClick?: (row: Row, column: Column, place: Place) => void
-  readonly onCellContext?: (row: Row, column: Column, place: Place, event: MouseEvent) => void
+  readonly onKey?: (event: KeyboardEvent, place: CellPlace, row: Row | undefined) => boolean
+  readonly onCellDoubleClick?: (row: Row, column: Column, place: CellPlace) => void
+  readonly onCellContext?: (row: Row, column: Column, place: CellPlace, event: MouseEvent) => void
 }
 
 interface GridState {
-  readonly active: Place
-  readonly bounds: Bounds
+  readonly active: CellPlace
+  readonly bounds: GridBounds
   /** Rows of a page. */
   readonly page: () => number
   /** Moves the focus and scrolls to it. */
-  readonly move: (place: Partial<Place>) => void
+  readonly move: (place: Partial<CellPlace>) => void
   /** Puts the focus to where it is seen already. */
-  readonly put: (place: Place) => void
+  readonly put: (place: CellPlace) => void
 }
 
 export const eventsOf = <Row extends object>(

@@ -16,7 +16,7 @@ import type { Problem } from "../../domain/problem.ts"
 import { StorageError } from "../../ports/storage.ts"
 import type { UnfinishedTarget } from "../../ports/storage.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { ask, askMs, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/provider.ts"
+import { ask, askMs, readText, schedule, storageProblem, textBody, uploadEntry, within } from "../ground/files.ts"
 import { roomBeside, unclaimRoom } from "./room.ts"
 import type { Room } from "./room.ts"
 import { answer, decide, derive, expected, headWanted, refusedType, render, typeOf } from "./stored.ts"
@@ -93,7 +93,7 @@ export const drop = (upload: PendingUpload): Effect.Effect<boolean, Problem> => 
   const { direct, name, provider } = upload
   const { resumable } = provider.storage
   return Effect.gen(function*(): Effect.fn.Return<boolean, Problem> {
-    const known = direct ? yield* recordOf(upload) : null
+    const record = direct ? yield* recordOf(upload) : null
     const size = yield* asked(upload, resumable.size(name))
     if (direct) yield* keepRecord(upload, { path: "", type: "", corrected: null, finished: null, result: null })
     yield* asked(upload, resumable.abort(name))
@@ -101,7 +101,7 @@ export const drop = (upload: PendingUpload): Effect.Effect<boolean, Problem> => 
       yield* asked(upload, provider.storage.remove(record(name)))
     }
     // The room of an upload that has a record was given back already.
-    if (size !== null && known === null) unclaimRoom(provider, upload.length)
+    if (size !== null && record === null) unclaimRoom(provider, upload.length)
     return size !== null
   })
 }
@@ -206,7 +206,7 @@ const show = Effect.fnUntraced(function*(
 /** What a visible file has become, before it is written down. */
 interface Made {
   readonly done: UploadRecord
-  readonly kept: SizedFile
+  readonly file: SizedFile
   readonly rendered: Rendered | null
 }
 
@@ -225,25 +225,25 @@ export const make = Effect.fnUntraced(function*(
     return yield* Effect.fail(refusedType(file, decided))
   }
   const rendered = yield* render(upload, stored, record.type, room)
-  const kept = rendered?.file ?? stored
-  const type = kept.path === stored.path ? record.type : typeOf(extensionOf(kept.path))
-  const derived: Derived = yield* derive(upload, kept, type, rendered?.head ?? head, rendered?.image ?? null)
-  const done = { ...record, result: { uri: writeStored(kept), type, cells: [...derived.cells] } }
-  return { done, kept, rendered }
+  const outcome = rendered?.file ?? stored
+  const type = outcome.path === stored.path ? record.type : typeOf(extensionOf(outcome.path))
+  const derived: Derived = yield* derive(upload, outcome, type, rendered?.head ?? head, rendered?.image ?? null)
+  const done = { ...record, result: { uri: writeStored(outcome), type, cells: [...derived.cells] } }
+  return { done, file: outcome, rendered }
 })
 
 /** Writes down what a file has become, and gives the answer about it. */
 export const conclude = Effect.fnUntraced(function*(
   call: Call,
   upload: PendingUpload,
-  { done, kept, rendered }: Made,
+  { done, file, rendered }: Made,
   room: Room
 ): Effect.fn.Return<Reply, Problem> {
   const reply = yield* answerAgain(call, upload, done)
   yield* keepRecord(upload, done)
   if (rendered?.replaced != null) yield* asked(upload, upload.provider.storage.remove(rendered.replaced))
   unclaimRoom(upload.provider, upload.length)
-  room.keep(kept, rendered !== null && rendered.head !== null)
+  room.keep(file, rendered !== null && rendered.head !== null)
   return reply
 })
 
@@ -254,24 +254,24 @@ export const isFinal = (cause: Cause.Cause<Problem>): boolean =>
   )
 
 /**
- * Ends an upload whose bytes are all there, and gives the answer of `upload` with status 200. It needs the upload's turn. `known`: its record, if
+ * Ends an upload whose bytes are all there, and gives the answer of `upload` with status 200. It needs the upload's turn. `before`: its record, if
  * there is one.
  */
-export const settle = Effect.fnUntraced(function*(
+export const finish = Effect.fnUntraced(function*(
   call: Call,
   upload: PendingUpload,
-  known: UploadRecord | null
+  before: UploadRecord | null
 ): Effect.fn.Return<Reply, Problem> {
-  if (known?.result != null) return yield* answerAgain(call, upload, known)
+  if (before?.result != null) return yield* answerAgain(call, upload, before)
   const { provider } = upload
   const { resumable } = provider.storage
   const size = yield* asked(upload, resumable.size(upload.name))
   // Once it has begun to end, all had arrived: a storage that broke off in between may have only some of it left.
-  if (known?.finished == null) {
+  if (before?.finished == null) {
     if (size === null) return yield* Effect.fail(notFound())
     if (size < upload.length) return yield* Effect.fail(incomplete())
   }
-  let record = known
+  let record = before
   if (record === null) {
     const head = yield* asked(upload, resumable.start(upload.name, detectedBytes))
     if (head === null) return yield* Effect.fail(notFound())

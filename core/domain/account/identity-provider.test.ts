@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { admitsEmail, judgeProvided, readProviders } from "./provider.ts"
+import { admitsEmail, judgeProvided, readProviders } from "./identity-provider.ts"
 
 const good = { id: "corp", issuer: "https://id.example.org/", clientId: "admin", clientSecret: "s" }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { FileField } from "../model/file.ts"
-import { filesWriter, fileWriter } from "./shown.ts"
-import type { LinkedProvider } from "./shown.ts"
+import { filesWriter, fileWriter } from "./presentation.ts"
+import type { LinkedProvider } from "./presentation.ts"
 
 const hour = 3_600_000
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { makeField, makeModel } from "../../../test/support/model.ts"
 import { always, type OrderKey } from "../filter/tree.ts"
 import type { SortKey } from "../model/model.ts"
-import { pageContext, readPosition, writePosition } from "./page.ts"
+import { pageContext, readPosition, writePosition } from "./page-token.ts"
 
 const order: readonly SortKey[] = [{ field: makeField({ name: "id", kind: "integer" }), descending: false }]
 const other: readonly SortKey[] = [{ field: makeField({ name: "place", kind: "integer" }), descending: false }]

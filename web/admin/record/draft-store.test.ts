@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { storable } from "./kept.ts"
+import { storable } from "./draft-store.ts"
 
 const photo = {
   uri: "local:products/1.png?name=a.png",

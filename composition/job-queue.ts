@@ -5,7 +5,7 @@
 
 import { hostname } from "node:os"
 import { checkSchema, findDrift, findReordered } from "../adapters/queue/check.ts"
-import { type Rows, runOn } from "../adapters/queue/connection.ts"
+import { type QueryAnswer, runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
 import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
 import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
@@ -66,7 +66,7 @@ export const refuseQueue = async (
 }
 
 /** `query` as jobs have it. Whoever writes a statement says what its rows are. */
-const queryBy = (run: (sql: string, params: readonly unknown[]) => Promise<Rows>) =>
+const queryBy = (run: (sql: string, params: readonly unknown[]) => Promise<QueryAnswer>) =>
 async <Row>(
   sql: string,
   params: readonly unknown[] = []

@@ -5,27 +5,27 @@
 
 import { useSyncExternalStore } from "react"
 
-let settled = false
+let hasFirstPage = false
 const listeners = new Set<() => void>()
 
 const tell = (): void => {
-  if (settled) return
-  settled = true
+  if (hasFirstPage) return
+  hasFirstPage = true
   for (const listener of listeners) listener()
 }
 
 /** The first page is there. May be called again. Whoever waits begins after the next frame, so that the page is drawn before. */
-export const settle = (): void => {
-  if (!settled) requestAnimationFrame(() => setTimeout(tell))
+export const firstPageIsThere = (): void => {
+  if (!hasFirstPage) requestAnimationFrame(() => setTimeout(tell))
 }
 
 /** Longest time to wait for a page that never says so, in milliseconds. */
 const longestMs = 1_000
 
 const subscribe = (listener: () => void): () => void => {
-  if (!settled && listeners.size === 0) setTimeout(tell, longestMs)
+  if (!hasFirstPage && listeners.size === 0) setTimeout(tell, longestMs)
   listeners.add(listener)
   return () => void listeners.delete(listener)
 }
 
-export const useSettled = (): boolean => useSyncExternalStore(subscribe, () => settled)
+export const useFirstPage = (): boolean => useSyncExternalStore(subscribe, () => hasFirstPage)

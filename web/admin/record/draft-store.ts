@@ -1,14 +1,14 @@
 /** Keeps a form's unsaved input in the tab's storage, so that a reload or an ended session loses nothing. */
 
 import { isObject } from "../../client/problem.ts"
-import type { Drafts, Values } from "./draft.ts"
-import type { Rows } from "./rows.ts"
+import type { Drafts, FormValues } from "./draft.ts"
+import type { RowsByRelation } from "./rows.ts"
 
 /** The stored input of a form: the drafts, the rows, and the version of the record that was edited. */
-export interface Kept {
-  readonly base: Values
+export interface FormInput {
+  readonly base: FormValues
   readonly drafts: Drafts
-  readonly rows: Rows
+  readonly rows: RowsByRelation
 }
 
 /** The fields of a resource that hold files. */
@@ -23,7 +23,7 @@ const withoutLinks = (value: unknown): unknown => {
 }
 
 /** A record as it is kept: its own values, which a merge compares. Records that were read along with it are left out. */
-const slim = <R extends Values>(record: R, files: ReadonlySet<string>): R =>
+const slim = <R extends FormValues>(record: R, files: ReadonlySet<string>): R =>
   Object.fromEntries(
     Object.entries(record).flatMap(([name, value]) =>
       name === "expand" ? [] : [[name, files.has(name) ? withoutLinks(value) : value]]
@@ -31,7 +31,7 @@ const slim = <R extends Values>(record: R, files: ReadonlySet<string>): R =>
   ) as R
 
 /** What may be stored of a form's input. A file on its way does not arrive in another page: of a list, the files that have arrived are kept. */
-export const storable = ({ base, drafts, rows }: Kept, resource: string, files: FileFields): Kept => ({
+export const storable = ({ base, drafts, rows }: FormInput, resource: string, files: FileFields): FormInput => ({
   base: slim(base, files(resource)),
   drafts: Object.fromEntries(
     Object.entries(drafts).flatMap(([name, draft]) =>
@@ -57,22 +57,22 @@ export const storable = ({ base, drafts, rows }: Kept, resource: string, files: 
 const storeOf = (place: string): string => `admin:draft:${place}`
 
 /** Keeps what `storable` gives. Null removes what was kept. */
-export const keepDrafts = (place: string, kept: Kept | null): void => {
+export const keepDrafts = (place: string, input: FormInput | null): void => {
   try {
-    if (kept === null || Object.keys(kept.drafts).length + Object.keys(kept.rows).length === 0) {
+    if (input === null || Object.keys(input.drafts).length + Object.keys(input.rows).length === 0) {
       sessionStorage.removeItem(storeOf(place))
-    } else sessionStorage.setItem(storeOf(place), JSON.stringify(kept))
+    } else sessionStorage.setItem(storeOf(place), JSON.stringify(input))
   } catch {
     // If storage is full or not available, the form still has everything.
   }
 }
 
-export const keptDrafts = (place: string): Kept | null => {
+export const keptDrafts = (place: string): FormInput | null => {
   try {
     const text = sessionStorage.getItem(storeOf(place))
-    const kept: unknown = text === null ? null : JSON.parse(text)
-    return typeof kept === "object" && kept !== null && "drafts" in kept && "base" in kept && "rows" in kept
-      ? kept as Kept
+    const input: unknown = text === null ? null : JSON.parse(text)
+    return typeof input === "object" && input !== null && "drafts" in input && "base" in input && "rows" in input
+      ? input as FormInput
       : null
   } catch {
     return null

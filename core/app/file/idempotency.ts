@@ -11,7 +11,7 @@ import type { Problem } from "../../domain/problem.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import type { Call, IncomingFile, Reply } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
-import type { Hash } from "../ground/provider.ts"
+import type { Hash } from "../ground/files.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 import { keyBusy, keyReused, readIdempotencyKey } from "../write/single.ts"
 import { inTransaction } from "../write/transaction.ts"
@@ -48,7 +48,7 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
     const reply = ownJson<Reply>(stored.answer)
     return Effect.succeed({ ...reply, headers: { ...reply.headers, "idempotency-replayed": "true" } })
   }
-  const settled = <A>(work: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>
+  const withProblems = <A>(work: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>
     Effect.catch(
       work,
       (error): Effect.Effect<never, Problem> => isProblem(error) ? Effect.fail(error) : recordsProblem(error)
@@ -61,7 +61,7 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
       if (underWay.has(name)) return Effect.fail(keyBusy())
       underWay.add(name)
       const run = Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
-        const claimed = yield* settled(inTransaction(core, (tx) => tx.claimKey({ scope, key, now: now() })))
+        const claimed = yield* withProblems(inTransaction(core, (tx) => tx.claimKey({ scope, key, now: now() })))
         if (claimed.of === "busy") return yield* Effect.fail(keyBusy())
         if (claimed.of === "new") return yield* work()
         // The bytes decide whether it is the same request; they are read and kept nowhere.
@@ -84,7 +84,7 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
     },
     keep: (reply) => {
       const request = requestOf(hash.digest())
-      return settled(Effect.flatMap(
+      return withProblems(Effect.flatMap(
         inTransaction(
           core,
           (tx) =>

@@ -24,7 +24,7 @@ import type { Core } from "../ground/core.ts"
 import { writeProblem } from "../ground/refusal.ts"
 import { sameShape } from "../write/batch.ts"
 import { createMany, execute, executeAll } from "../write/execute.ts"
-import type { Written } from "../write/execute.ts"
+import type { WriteResult } from "../write/execute.ts"
 import { ownKey, ruleOf } from "../write/intent.ts"
 import type { CreateWrite, ExistingWrite, Write } from "../write/intent.ts"
 import { decisionTree, isAskedAfter, isRefusedValue } from "../write/judge.ts"
@@ -121,7 +121,7 @@ const together = Effect.fnUntraced(function*(
   items: readonly Item[],
   bindings: Bindings
 ): Effect.fn.Return<BatchOutcome, Problem | RecordsError> {
-  const done: Written[] = []
+  const done: WriteResult[] = []
   /** Problems by the place of their item. */
   const refused = new Map<number, Problem>()
   let creates: CreateWrite[] = []
@@ -170,7 +170,7 @@ const together = Effect.fnUntraced(function*(
 
 /** Rows of one resource that are already locked, with the answer that `lock` would give for each. */
 export const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row[]): RecordsTransaction => {
-  const found = new Map(rows.map((row) => [writeKey(ownKey(model, row)), row]))
+  const byKey = new Map(rows.map((row) => [writeKey(ownKey(model, row)), row]))
   return {
     page: (plan) => tx.page(plan),
     related: (plan) => tx.related(plan),
@@ -193,10 +193,10 @@ export const holding = (tx: RecordsTransaction, model: Model, rows: readonly Row
     storeKey: (stored) => tx.storeKey(stored),
     lock: (target) => {
       const key = writeKey(target.key)
-      const row = target.model === model ? found.get(key) : undefined
-      // Only once: a second read has to see what was written.
+      const row = target.model === model ? byKey.get(key) : undefined
+      // A row is given once. A second read must see the written row.
       if (row === undefined) return tx.lock(target)
-      found.delete(key)
+      byKey.delete(key)
       return Effect.succeed(row)
     }
   }
@@ -255,7 +255,7 @@ const oneByOne = Effect.fnUntraced(function*(
   rehearses: boolean,
   unexpected: Unexpected
 ): Effect.fn.Return<BatchOutcome, RecordsError> {
-  const done: Written[] = []
+  const done: WriteResult[] = []
   const refusals: TaskRefusal[] = []
   let refused = 0
   for (const item of items) {
@@ -294,7 +294,7 @@ const oneByOne = Effect.fnUntraced(function*(
   return { ...outcomeOf(done), refused, refusals }
 })
 
-const outcomeOf = (done: readonly Written[]): BatchOutcome => ({
+const outcomeOf = (done: readonly WriteResult[]): BatchOutcome => ({
   traces: done.map(traceOf),
   written: done.filter(({ changed }) => changed).length,
   refused: 0,

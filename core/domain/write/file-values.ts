@@ -1,6 +1,7 @@
 /**
- * Values of file fields in bodies (docs/guides/files.md#what-a-write-takes): a ticket, null, the stored uri unchanged, or an https URL where the field takes one; of a field that
- * holds several, a list of these. What the stored record has to say is asked later (`settleFiles`). It opens no ticket itself and looks at no storage.
+ * Values of file fields in bodies (docs/guides/files.md#what-a-write-takes): a ticket, null, the stored uri unchanged, an https URL where the field
+ * takes one, or a list of these where the field holds several. `compareFiles` compares them with the stored record later. It opens no ticket itself
+ * and looks at no storage.
  */
 
 import * as Result from "effect/Result"
@@ -39,7 +40,7 @@ export interface FileValueGiven {
   /** Cells of the fields that are written with a file that changes. */
   readonly derived: ReadonlyMap<Field, Cell>
   /** Stored texts that the body repeats: the record must hold them already. */
-  readonly kept: readonly string[]
+  readonly repeats: readonly string[]
   /** The uploads behind its tickets, which must still be there. */
   readonly uploads: readonly GivenUpload[]
 }
@@ -128,7 +129,7 @@ export const readFileValue = (
   const { model } = access
   if (value === null) {
     return field.optional
-      ? Result.succeed({ field, cell: null, derived: emptied(model, file), kept: [], uploads: [] })
+      ? Result.succeed({ field, cell: null, derived: emptied(model, file), repeats: [], uploads: [] })
       : Result.fail({ code: "required", message: `The field "${field.name}" is required.` })
   }
   if (field.kind === "list") return readFileList(access, field, field, file, value, operation, tickets)
@@ -137,7 +138,7 @@ export const readFileValue = (
     if (given.of === "ticket") {
       for (const target of derived.keys()) derived.set(target, given.ticket.derived.get(target.name) ?? null)
     }
-    return { field, cell: textOf(given), derived, kept: keptOf([given]), uploads: uploadsOf(field, [given]) }
+    return { field, cell: textOf(given), derived, repeats: keptOf([given]), uploads: uploadsOf(field, [given]) }
   })
 }
 
@@ -191,7 +192,7 @@ const readFileList = (
     field,
     cell: listCell(files.map(textOf)),
     derived: nothing,
-    kept: keptOf(files),
+    repeats: keptOf(files),
     uploads: uploadsOf(field, files)
   })
 }
@@ -202,17 +203,17 @@ const nothing: ReadonlyMap<Field, Cell> = new Map()
  * Compares what a body says of files with the locked row: derived values go with a file that changes, and an unchanged uri must be one that the row
  * holds in this field.
  */
-export const settleFiles = (
+export const compareFiles = (
   given: readonly FileValueGiven[],
   row: Row
 ): { readonly derived: ReadonlyMap<Field, Cell>; readonly errors: readonly ProblemError[] } => {
   const derived = new Map<Field, Cell>()
   const errors: ProblemError[] = []
-  for (const { cell, derived: written, field, kept } of given) {
+  for (const { cell, derived: written, field, repeats } of given) {
     const stored = row[field.index] ?? null
     if (cell === stored) continue
-    const held = new Set(kept.length === 0 ? [] : fileTexts(field, stored))
-    if (kept.every((text) => held.has(text))) {
+    const held = new Set(repeats.length === 0 ? [] : fileTexts(field, stored))
+    if (repeats.every((text) => held.has(text))) {
       for (const [target, value] of written) derived.set(target, value)
     } else {
       const message = field.kind === "list"

@@ -21,17 +21,17 @@ const longestWaitMs = 10_000
 /** How often expired changes are removed. */
 const forgetMs = 60_000
 
-export interface Dispatcher {
+export interface DispatchLoop {
   /** Changes were committed: it looks for them at once. */
   readonly wake: () => void
   /** Dispatches the waiting changes, and tells whether none is left. Fails as the database does. */
-  readonly settle: Effect.Effect<void, unknown>
+  readonly drain: Effect.Effect<void, unknown>
   /** Stops after the current batch. First attempts that take longer continue until their timeout. */
   readonly stop: () => Promise<void>
 }
 
 /** Starts the loop. `holder` is the unique name of this process. */
-export const startDispatcher = (use: Dispatching, holder: string): Dispatcher => {
+export const startDispatchLoop = (use: Dispatching, holder: string): DispatchLoop => {
   const lanes = new Lanes()
   let woken = false
   let stopping = false
@@ -92,7 +92,7 @@ export const startDispatcher = (use: Dispatching, holder: string): Dispatcher =>
   const fiber = Effect.runFork(loop)
   return {
     wake,
-    settle: Effect.gen(function*() {
+    drain: Effect.gen(function*() {
       while (yield* use.changes.waiting) {
         wake()
         yield* Effect.sleep(heldMs)

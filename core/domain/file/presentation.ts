@@ -1,6 +1,6 @@
 /**
- * The object that stands for a file in answers (docs/guides/files.md#from-upload-to-cleanup), and the one that rules and hooks see. It turns stored texts into
- * JSON. The caller has already checked who may read them.
+ * Writes stored files as the JSON objects of answers (docs/guides/files.md#from-upload-to-cleanup) and of the records that rules and hooks see. The
+ * caller has already checked who may read them.
  */
 
 import type { FileField, FileValue } from "../model/file.ts"
@@ -187,18 +187,18 @@ const oneWriter = (
     return { text: JSON.stringify(value), ...(provider.public ? always : { from, until }) }
   }
 
-  let known = new Map<string, Remembered>()
+  let cache = new Map<string, Remembered>()
   return (uri, row, mark) => {
     const now = Math.floor(links.now() / 1_000)
     const placeholder = place.placeholder === -1 ? null : row[place.placeholder] ?? null
-    const hit = known.get(mark)
+    const hit = cache.get(mark)
     if (
       hit !== undefined && hit.uri === uri && hit.placeholder === placeholder && now >= hit.from && now < hit.until
     ) return hit.text
     const written = write(uri, place.key(row), placeholder, now)
     if (uri.length <= longestRemembered) {
-      if (known.size >= remembered) known = new Map()
-      known.set(mark, { uri, placeholder, ...written })
+      if (cache.size >= remembered) cache = new Map()
+      cache.set(mark, { uri, placeholder, ...written })
     }
     return written.text
   }

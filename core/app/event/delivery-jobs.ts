@@ -6,7 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { recordChange, type StoredChange } from "../../domain/event/change.ts"
-import type { EventFailure, Happened } from "../../domain/event/delivery.ts"
+import type { EventFailure, Happened } from "../../domain/event/receivers.ts"
 import { retryWait } from "../../domain/event/retry.ts"
 import { spacingMs, type Subscription } from "../../domain/event/subscription.ts"
 import type { TryResult } from "../../domain/event/try.ts"
@@ -14,7 +14,7 @@ import { jobDefaults, type JobModel } from "../../domain/job/definition.ts"
 import { FatalJobError, LeftToOthers, RetryAt } from "../../domain/job/failure.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import { runJob } from "../ground/run.ts"
-import { enabledNow, receiverMs, tryDelivery } from "./deliver.ts"
+import { enabledNow, receiverMs, tryDelivery } from "./delivery-attempt.ts"
 import {
   changeName,
   type ChangePayload,

@@ -35,7 +35,7 @@ export const viewKeys = (
   traced: TracedView | null
 ): ReadonlyArray<readonly string[]> => {
   if (!isView(view)) return []
-  const shown = new Map(view.columns.map((column) => [column.name, column.type]))
+  const types = new Map(view.columns.map((column) => [column.name, column.type]))
   const ofTraced = (traced?.tables ?? []).flatMap((place) => {
     const key = keyOf(tables.find((table) => same(table, place)) ?? view)
     const columns = key?.map((name) =>
@@ -48,7 +48,7 @@ export const viewKeys = (
   const read = tables.filter((table) => view.reads?.some((each) => same(table, each)) === true)
   const ofTables = read.flatMap((table) => {
     const key = keyOf(table)
-    const whole = key?.every((name) => shown.get(name) === table.columns.find((column) => column.name === name)?.type)
+    const whole = key?.every((name) => types.get(name) === table.columns.find((column) => column.name === name)?.type)
     return key !== null && whole === true ? [key] : []
   })
   const keys = [
@@ -56,7 +56,7 @@ export const viewKeys = (
     ...(traced?.groups == null ? [] : [traced.groups]),
     ...ofTraced,
     ...ofTables,
-    ...(shown.has("id") ? [["id"]] : [])
+    ...(types.has("id") ? [["id"]] : [])
   ]
   return keys.filter((key, i) => keys.findIndex((other) => other.join("\0") === key.join("\0")) === i)
 }

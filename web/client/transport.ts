@@ -189,7 +189,7 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     return attempt(call, renewed)
   }
 
-  const settled = async <T>(call: Call): Promise<Answer<T>> => {
+  const answerOf = async <T>(call: Call): Promise<Answer<T>> => {
     const response = await authorized(call)
     let text: string
     try {
@@ -233,7 +233,7 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     send: async <T>(call: Call): Promise<Answer<T>> => {
       for (let n = 0;; n++) {
         try {
-          return await settled<T>(call)
+          return await answerOf<T>(call)
         } catch (error) {
           const wait = n < retries ? waitAfter(call, error, n) : null
           if (wait === null || wait > longestWait) throw error

@@ -54,32 +54,32 @@ export const eventModels = (models: Models, events: EventModels["events"]): Even
   for (const model of models.values()) {
     if (model.events.length === 0) continue
     const name = tableName(model)
-    const known = byTable.get(name)
-    if (known === undefined) byTable.set(name, [model])
-    else known.push(model)
+    const same = byTable.get(name)
+    if (same === undefined) byTable.set(name, [model])
+    else same.push(model)
   }
   return { of: (relation) => byTable.get(relation) ?? [], events }
 }
 
 /** The events of a captured change, and those whose code failed. */
 export const happened = (of: EventModels, stored: StoredChange): {
-  readonly found: readonly Happened[]
+  readonly events: readonly Happened[]
   readonly failed: ReadonlyArray<readonly [Happened, EventFailure]>
 } => {
-  const found: Happened[] = []
+  const events: Happened[] = []
   const failed: Array<readonly [Happened, EventFailure]> = []
   for (const model of of.of(stored.relation)) {
     const change = recordChange(model, stored)
     if (change === null) continue
     for (const event of of.events.get(model.name)?.values() ?? []) {
       try {
-        if (matches(event, change)) found.push({ change, event: event.name })
+        if (matches(event, change)) events.push({ change, event: event.name })
       } catch (error) {
         failed.push([{ change, event: event.name }, { place: `${model.name}.${event.name}: match`, error }])
       }
     }
   }
-  return { found, failed }
+  return { events, failed }
 }
 
 const tenantOf = ({ model, ...change }: RecordChange): string | null =>
@@ -146,7 +146,7 @@ export interface ReaderAccess {
 }
 
 /** The reader of an event, and the access that decides about its fields. */
-export interface Sight {
+export interface EventReader {
   readonly caller: Caller | null
   readonly access: Access | null
 }
@@ -162,7 +162,7 @@ const passes = (tree: FilterTree, row: Row, bindings: Bindings): boolean | null 
   }
 }
 
-const seesRow = ({ access }: Sight, row: Row, bindings: Bindings): boolean =>
+const seesRow = ({ access }: EventReader, row: Row, bindings: Bindings): boolean =>
   access === null || evaluateKnown(access.rows, cellsOf(row), bindings) === true
 
 /** The reader of an event that a subscription takes. Null: whatever its reader may do, it does not get the event. */
@@ -195,7 +195,7 @@ export const sightOf = (
   roles: readonly string[],
   readers: ReaderAccess,
   now: bigint
-): Result.Result<Sight | null, EventFailure> => {
+): Result.Result<EventReader | null, EventFailure> => {
   const { change } = happened
   const { model } = change
   const reading = asked(subscription, happened, roles, now)
@@ -234,7 +234,7 @@ export const sightOf = (
 export const eventJson = (
   subscription: Subscription,
   { change, event }: Happened,
-  sight: Sight,
+  sight: EventReader,
   id: string,
   test: boolean,
   now: bigint

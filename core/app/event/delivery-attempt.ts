@@ -11,12 +11,12 @@ import { judgedRow } from "../../domain/event/change.ts"
 import {
   type EventFailure,
   eventJson,
+  type EventReader,
   type Happened,
   type ReaderAccess,
   readerOf,
-  type Sight,
   sightOf
-} from "../../domain/event/delivery.ts"
+} from "../../domain/event/receivers.ts"
 import { signatureHeader, signedContent } from "../../domain/event/signature.ts"
 import type { Subscription } from "../../domain/event/subscription.ts"
 import { judgeAnswer, type TryResult } from "../../domain/event/try.ts"
@@ -171,7 +171,7 @@ const toCode = (
 const send = Effect.fnUntraced(function*(
   use: Delivering,
   { happened, subscription, test }: Delivery,
-  sight: Sight,
+  sight: EventReader,
   id: string,
   attempt: number,
   now: number
@@ -210,8 +210,10 @@ export const enabledNow = (
 ): Effect.Effect<Subscription, SubscriptionEnded | RecordsError> =>
   Effect.flatMap(
     use.subscriptions.find(id),
-    (found): Effect.Effect<Subscription, SubscriptionEnded> =>
-      found?.enabled === true ? Effect.succeed(found) : Effect.fail(new SubscriptionEnded(found === null))
+    (subscription): Effect.Effect<Subscription, SubscriptionEnded> =>
+      subscription?.enabled === true
+        ? Effect.succeed(subscription)
+        : Effect.fail(new SubscriptionEnded(subscription === null))
   )
 
 /** How often a subscription is read again for one attempt, when it changes meanwhile. */
@@ -232,7 +234,7 @@ export const tryDelivery = Effect.fnUntraced(function*(
   const id = eventId(use.seal, happened)
   const now = yield* Clock.currentTimeMillis
   let roles: RolesNow
-  let sight: Sight | null = null
+  let sight: EventReader | null = null
   for (let reads = 0;; reads++) {
     roles = yield* use.subscriptions.rolesOf(subscription)
     if (roles === "elsewhere") {

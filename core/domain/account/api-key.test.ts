@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { judgeKey, printKeyText, readKeyExpiry, readKeyName, readKeyRoles, readKeyText, rolesOfKey } from "./key.ts"
+import { judgeKey, printKeyText, readKeyExpiry, readKeyName, readKeyRoles, readKeyText, rolesOfKey } from "./api-key.ts"
 import { declareRoles } from "./roles.ts"
 
 const outcome = <A>(result: Result.Result<A, { readonly code: string }>): A | { readonly refused: string } =>

@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
-import type { EventLog } from "../core/app/event/deliver.ts"
+import type { EventLog } from "../core/app/event/delivery-attempt.ts"
+import { deliveryJobs } from "../core/app/event/delivery-jobs.ts"
+import { type DispatchLoop, startDispatchLoop } from "../core/app/event/dispatch-loop.ts"
 import type { Dispatching } from "../core/app/event/dispatch.ts"
-import { type Dispatcher, startDispatcher } from "../core/app/event/dispatcher.ts"
-import { deliveryJobs } from "../core/app/event/redeliver.ts"
 import { makeWatching, type Watching } from "../core/app/event/watch.ts"
 import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/event/webhooks.ts"
 import type { RecordCheck } from "../core/app/ground/core.ts"
@@ -19,7 +19,7 @@ import { isTextList } from "../core/domain/bag.ts"
 import { BoundedMap } from "../core/domain/bounded.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import { subscriptionsName, type Webhooks } from "../core/domain/declare/webhooks.ts"
-import { eventModels } from "../core/domain/event/delivery.ts"
+import { eventModels } from "../core/domain/event/receivers.ts"
 import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
 import { outageOf } from "../core/domain/outage.ts"
 import type { ChangesService } from "../core/ports/changes.ts"
@@ -35,9 +35,9 @@ import type { Foundation } from "./foundation.ts"
 /** What the extension `webhooks` is made of, where the configuration has it. */
 export interface ExtensionParts {
   readonly compiled: Compiled
-  /** What the use cases of the service stand on, without the checks that the extension brings. */
+  /** The foundation of the use cases, without the checks that the extension brings. */
   readonly ground: Foundation
-  readonly kept: WebhooksService
+  readonly store: WebhooksService
   readonly outbound: OutboundService
   /** Takes finished JSON lines. */
   readonly log?: ((line: string) => void) | undefined
@@ -52,7 +52,7 @@ export interface ExtensionParts {
 /** What events are made of. */
 export interface EventsParts {
   readonly compiled: Compiled
-  /** What the use cases of the service stand on. */
+  /** The foundation of the use cases. */
   readonly foundation: Foundation
   /** Null: people make no subscriptions. */
   readonly extension: WebhooksExtension | null
@@ -85,8 +85,8 @@ export interface WebhooksExtension {
   readonly core: WebhooksCore
   /** Checks of records that it brings, by resource. */
   readonly checks: ReadonlyMap<string, RecordCheck>
-  /** Everybody has been told who was to be told. */
-  readonly settled: () => Promise<void>
+  /** Waits until every owner has been told. */
+  readonly whenIdle: () => Promise<void>
 }
 
 /** The events of one service. */
@@ -94,7 +94,7 @@ export interface EventsService {
   /** The jobs that deliveries become: they run with those of the configuration. */
   readonly jobs: ReadonlyMap<string, JobModel>
   /** Dispatches in this process from now on. */
-  readonly start: () => Dispatcher
+  readonly start: () => DispatchLoop
   readonly dispatching: Dispatching
   /** The record verbs of the extension, where it is there. */
   readonly verb?: App["verb"]
@@ -114,11 +114,11 @@ export const allSubscriptions = (
       ? Effect.succeed(subscriptions)
       : Effect.map(made.all, (more) => [...subscriptions, ...more]),
     find: (id) => {
-      const found = own.get(id)
-      return found !== undefined || made === undefined ? Effect.succeed(found ?? null) : made.find(id)
+      const subscription = own.get(id)
+      return subscription !== undefined || made === undefined ? Effect.succeed(subscription ?? null) : made.find(id)
     },
     unchanged: (subscription) =>
-      made === undefined || subscription.kept === null ? Effect.succeed(true) : made.unchanged(subscription),
+      made === undefined || subscription.state === null ? Effect.succeed(true) : made.unchanged(subscription),
     rolesOf: (subscription) =>
       subscription.reader.of !== "owner"
         ? Effect.succeed([])
@@ -156,14 +156,14 @@ const keptRoles = (
   rolesMs: number
 ): WebhooksCore["rolesOf"] => {
   const ask = rolesNow(ownerRoles, accounts)
-  const known = new BoundedMap<string, { readonly roles: RolesNow; readonly until: number }>(1_000)
+  const cache = new BoundedMap<string, { readonly roles: RolesNow; readonly until: number }>(1_000)
   return (id, tenant) =>
     Effect.suspend(() => {
       const key = JSON.stringify([id, tenant])
-      const found = known.get(key)
-      if (found !== undefined && performance.now() < found.until) return Effect.succeed(found.roles)
+      const entry = cache.get(key)
+      if (entry !== undefined && performance.now() < entry.until) return Effect.succeed(entry.roles)
       return Effect.map(ask(id, tenant), (roles) => {
-        known.set(key, { roles, until: performance.now() + rolesMs })
+        cache.set(key, { roles, until: performance.now() + rolesMs })
         return roles
       })
     })
@@ -174,7 +174,7 @@ const eventLog = (log: (line: string) => void): EventLog => (level, event, field
 
 /** Makes the extension; null: the configuration does not have it. */
 export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null => {
-  const { compiled, ground, kept, log = () => {}, mailOwner, outbound, ownerRoles, rolesMs = usualRolesMs } = parts
+  const { compiled, ground, store, log = () => {}, mailOwner, outbound, ownerRoles, rolesMs = usualRolesMs } = parts
   const settings = compiled.webhooks
   if (settings === null) return null
   const write = eventLog(log)
@@ -183,14 +183,14 @@ export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null =
     ...ground,
     models: eventModels(compiled.models, compiled.events),
     settings,
-    kept,
+    store,
     outbound,
     rolesOf: keptRoles(settings, ownerRoles, rolesMs),
     newSecret: newWebhookSecret,
     tell: telling.tell,
     log: write
   }
-  return { core, checks: new Map([[subscriptionsName, subscriptionCheck(core)]]), settled: telling.settled }
+  return { core, checks: new Map([[subscriptionsName, subscriptionCheck(core)]]), whenIdle: telling.whenIdle }
 }
 
 /** Makes the events of a service. Nothing runs until it is started. */
@@ -214,7 +214,7 @@ export const makeEvents = (parts: EventsParts): EventsService => {
   }
   return {
     jobs: needsQueue(compiled) ? deliveryJobs(dispatching) : new Map(),
-    start: () => startDispatcher(dispatching, randomUUID()),
+    start: () => startDispatchLoop(dispatching, randomUUID()),
     dispatching,
     ...(extension === null ? {} : { verb: webhookVerb(extension.core, () => dispatching) }),
     watching: makeWatching(changes, core)

@@ -3,9 +3,9 @@ import { expect, it } from "vitest"
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { columnFacts as column, tableFacts } from "../../test/support/catalogue.ts"
 import { draftResources } from "./draft.ts"
+import { iconWords } from "./presentation.ts"
 import { printModule } from "./print.ts"
 import { refusalsOf } from "./verify.ts"
-import { iconWords } from "./view.ts"
 
 const id = column("id", "int4")
 const viewsOf = (...tables: readonly TableFacts[]) => draftResources(tables).resources.map(({ view }) => view)

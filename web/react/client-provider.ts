@@ -86,9 +86,9 @@ const MetaProvider = ({ children, client: own, enabled = true }: AdminProviderPr
   const sources = useMemo(() => listed === undefined ? noSources : (listed as readonly unknown[]).filter(isNamed), [
     listed
   ])
-  const kept = useRef<{ readonly own: Client; readonly clients: Map<string, Client> } | null>(null)
-  if (kept.current?.own !== own) kept.current = { own, clients: new Map() }
-  const { clients } = kept.current
+  const memory = useRef<{ readonly own: Client; readonly clients: Map<string, Client> } | null>(null)
+  if (memory.current?.own !== own) memory.current = { own, clients: new Map() }
+  const { clients } = memory.current
 
   /** The client of a source. Throws for one that must not get the token. */
   const clientOf = (source: Source): Client => {

@@ -1,6 +1,6 @@
 /**
- * What makes an API key acceptable: its text, name, expiry, and the roles it may carry. A key stands for the user who made it and never
- * for more than that user. It sees no secret, no hash and no clock: the caller says what time it is.
+ * Checks of an API key: its text, name, expiry, and roles. A key acts for the user who made it and never has more rights. This module sees no secret,
+ * no hash and no clock: the caller gives the time.
  */
 
 import * as Result from "effect/Result"
