@@ -32,7 +32,7 @@ describe("the service's own tables", () => {
   it("have one text for each version", () => {
     expect([serviceMigration, ...authMigrations(everything)].map(named)).toEqual([
       "service 2 371eff9a05845da9",
-      "auth 7 017cc16be40c340e",
+      "auth 8 2734aa517de8f896",
       "second_factor 2 e13d83ded88cf6bc",
       "passkey 2 bb4374adeddfb383"
     ])

@@ -122,7 +122,7 @@ export const authMigrations = (
 ): readonly Migration[] => {
   const schemas = { ...defaultSchemas, ...declared }
   return [
-    make("auth", 7, authStatements({ schema: schemas.auth }), schemas),
+    make("auth", 8, authStatements({ schema: schemas.auth }), schemas),
     // Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing.
     ...(auth?.twoFactor === true ? [make("second_factor", 2, secondFactorSql(schemas.auth), schemas)] : []),
     // Of its own for the same reason.

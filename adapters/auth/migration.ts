@@ -181,14 +181,19 @@ create table if not exists ${t("revocation")} (
 create index if not exists "revocation_changed_idx" on ${t("revocation")} ("changed");
 create index if not exists "revocation_at_idx" on ${t("revocation")} ("at");
 
+create or replace function ${t("forget_revocations")}(most bigint) returns void language plpgsql as $$
+begin
+  delete from ${t("revocation")} where "userId" in (
+    select "userId" from ${t("revocation")} where "at" < now() - interval '25 hours' limit most for update skip locked
+  );
+end $$;
+
 create or replace function ${t("revoke_tokens")}(user_id text, token_epoch bigint) returns void language plpgsql as $$
 begin
   insert into ${t("revocation")} ("userId", "epoch") values (user_id, token_epoch)
   on conflict ("userId") do update
     set "epoch" = excluded."epoch", "changed" = excluded."changed", "at" = excluded."at";
-  delete from ${t("revocation")} where "userId" in (
-    select "userId" from ${t("revocation")} where "at" < now() - interval '25 hours' limit 100 for update skip locked
-  );
+  perform ${t("forget_revocations")}(100);
 end $$;
 
 create or replace function ${t("guard_user")}() returns trigger language plpgsql as $$
@@ -259,8 +264,18 @@ begin
 end $$;
 
 create or replace function ${t("end_session")}() returns trigger language plpgsql as $$
+declare
+  listed bigint;
 begin
-  perform ${t("revoke_tokens")}('${endedSession("")}' || old."id", ${deletedEpoch});
+  -- The tokens of a session that expired long ago ended before: a cleanup of many lists none.
+  insert into ${t("revocation")} ("userId", "epoch")
+    select '${endedSession("")}' || "id", ${deletedEpoch} from ended where "expiresAt" > now() - interval '1 hour'
+    on conflict ("userId") do update
+      set "epoch" = excluded."epoch", "changed" = excluded."changed", "at" = excluded."at";
+  get diagnostics listed = row_count;
+  if listed > 0 then
+    perform ${t("forget_revocations")}(listed + 100);
+  end if;
   return null;
 end $$;
 
@@ -281,8 +296,9 @@ end $$;
 create or replace trigger "guard_session" before insert on ${t("session")}
   for each row execute function ${t("guard_session")}();
 
-create or replace trigger "end_session" after delete on ${t("session")}
-  for each row execute function ${t("end_session")}();
+-- Once a statement, because many sessions may end at once. It replaces a trigger of rows.
+create or replace trigger "end_session" after delete on ${t("session")} referencing old table as ended
+  for each statement execute function ${t("end_session")}();
 
 create or replace trigger "guard_key" before update or delete on ${t("apiKey")}
   for each row execute function ${t("guard_key")}();

@@ -1,7 +1,8 @@
 /**
  * Which tokens no longer count although they have not expired. Every user has an epoch, which rises with each ban, role change, password
- * change or revocation. A token carries the epoch it was made under, and the session it was made from, which may have ended. This keeps the recent changes in memory, and reads new ones at most
- * about once a second while there is traffic. It never reads the database per request and never judges a signature.
+ * change or revocation. A token carries the epoch it was made under, and the session it was made from, which may have ended. This keeps the
+ * recent changes in memory, and reads new ones at most about once a second while there is traffic. It never reads the database per request
+ * and never judges a signature.
  *
  * While the database answers, a change takes effect in every instance within two seconds. When it does not answer, the last known list is
  * used for ten more seconds. After that no token can be judged, and callers get a 503.
@@ -26,6 +27,8 @@ const stepMs = 100
 const pauseMs = 500
 /** How long an entry can matter: the longest life of a token plus the clock tolerance, and some more. */
 const keptMs = 25 * 60 * 60 * 1_000
+/** The same for the end of a session, whose tokens live for `tokenSeconds` only. */
+const keptSessionMs = 60 * 60 * 1_000
 
 export interface Revocations {
   /** Whether a token of this user made under `epoch`, in `session`, still counts. A promise only when the list must be read first. */
@@ -57,9 +60,10 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
     // A horizon that moved back means that another cluster answers now (a restore), so what was seen before says nothing about it.
     if (BigInt(rows[0]?.horizon ?? "0") < BigInt(horizon)) rows = await store.query<Change>(text, ["0"])
     for (const { age, epoch, userId } of rows) {
-      if (userId !== null) {
-        revoked.set(userId, { epoch: Number(epoch), until: startedAt + keptMs - Number(age) * 1_000 })
-      }
+      if (userId === null) continue
+      const kept = userId.startsWith(endedSession("")) ? keptSessionMs : keptMs
+      const until = startedAt + kept - Number(age) * 1_000
+      if (until > startedAt) revoked.set(userId, { epoch: Number(epoch), until })
     }
     horizon = rows[0]?.horizon ?? horizon
     readAt = startedAt
