@@ -24,6 +24,7 @@ import {
 import type { Server } from "../../composition/index.ts"
 import { history } from "../../core/domain/declare/history.ts"
 import { solver } from "../../web/client/solve.ts"
+import { divideHashing } from "../auth/hashing.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { disconnect, diskFull, down, endWaiting, held, noConnections, readOnly, standby } from "../support/outages.ts"
@@ -31,6 +32,7 @@ import type { Outage } from "../support/outages.ts"
 import { migrate, migrationsOf } from "../support/server.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
+divideHashing(16)
 
 const books = defineResource("books", {
   table: "books",

@@ -13,6 +13,7 @@ import { makeFakeStorage } from "../fakes/storage.ts"
 import { quickly } from "../support/answer.ts"
 import { startService } from "../support/composed.ts"
 import type { Answer, Fixture, TestService } from "../support/composed.ts"
+import { deep } from "../support/depth.ts"
 import { callers, hiddenFrom, roles, shop } from "../support/shop.ts"
 import type { Hidden, Role } from "../support/shop.ts"
 
@@ -291,13 +292,15 @@ const sweep = async (
   ]))
   const forbidden = forbiddenFor(role)
   const answers = new Map<string, Answer>()
-  for (const name of new Set([...namesOf(model), ...extra])) {
+  for (const [nth, name] of [...new Set([...namesOf(model), ...extra])].entries()) {
     const hidden = !visible.has(name) && !visibleElsewhere.has(name)
     const ownHints = nearest(name, [...visible, ...functionNames]) === null
     // A text of a shape names fields of another resource.
     const allHints = ownHints && nearest(name, [...everywhere]) === null
     const replaced = probes(resource, unknownFor(name))
     for (const [i, probe] of probes(resource, name).entries()) {
+      // What the role may see leads to hidden names by few ways: in a quick run each name goes into every fourth probe, and neighbours into others.
+      if (!deep && !hidden && (nth + i) % 4 !== 0) continue
       const send = ({ body, headers, method, path }: Probe) =>
         service.call(caller, method, path, {
           ...(body === undefined ? {} : { body }),

@@ -14,6 +14,7 @@ import { Fakes, Memory } from "../fakes/memory.ts"
 import { type Answered, type TestCaller, testSecret } from "../support/composed.ts"
 import { type EventService, openEvents } from "../support/events.ts"
 import { type Heard, listen } from "../support/stream.ts"
+import { waitUntil } from "../support/until.ts"
 
 const customers = defineResource("customers", {
   table: "customers",
@@ -107,13 +108,7 @@ export const inMemory = async (): Promise<WatchStage> => {
           headers: { authorization: `Bearer ${tokenOf(caller)}`, ...init.headers as object }
         })
       ),
-    until: async (holds, what = "that", milliseconds = 60_000) => {
-      const end = performance.now() + milliseconds
-      while (!await holds()) {
-        if (performance.now() > end) throw new Error(`It did not come to ${what}.`)
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
-    },
+    until: waitUntil,
     revoke: (id) => {
       tokens.revoke(id)
       for (const name of known.keys()) if ((JSON.parse(name) as TestCaller).id === id) known.delete(name)

@@ -42,6 +42,7 @@ import type { TestCaller } from "./composed.ts"
 import { openPooler } from "./pooler.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
+import { waitUntil } from "./until.ts"
 
 /** What a receiver got. */
 export interface Received {
@@ -286,20 +287,13 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
         headers: { authorization: `Bearer ${tokenOf(caller)}`, ...init.headers as object }
       })
     )
-  const until: EventService["until"] = async (holds, what = "that", milliseconds = 60_000) => {
-    const end = performance.now() + milliseconds
-    while (!await holds()) {
-      if (performance.now() > end) throw new Error(`It did not come to ${what} within ${milliseconds / 1_000} seconds.`)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
   return {
     database,
     log,
     events,
     changed: bell.changed,
     edge,
-    until,
+    until: waitUntil,
     call: async (caller, method, path, body, headers = {}) => {
       const response = await request(caller, path, {
         method,
@@ -335,7 +329,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       }))
     },
     settled: () =>
-      (bell.changed(), until)(
+      (bell.changed(), waitUntil)(
         async () => (await database.rows("select 1 from service.change limit 1")).length === 0,
         "no change left"
       ),

@@ -16,6 +16,7 @@ import type { QueueHarness } from "../contracts/queue.ts"
 import { openPooler } from "./pooler.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
+import { waitUntil } from "./until.ts"
 
 /** How much faster tries are timed. */
 const speed = 100
@@ -99,17 +100,10 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
       }
     }
   }
-  const until: OpenQueue["until"] = async (holds) => {
-    const end = performance.now() + 60_000
-    while (!await holds()) {
-      if (performance.now() > end) throw new Error("It did not come to that within 60 seconds.")
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
   const looked: OpenQueue["looked"] = async () => {
     // Between two of them from now on lies a whole round of chores, and more time than between two looks.
     const begun = new Map([...working].map((rounds) => [rounds, rounds()]))
-    await until(() => [...begun].every(([rounds, before]) => !working.has(rounds) || rounds() >= before + 2))
+    await waitUntil(() => [...begun].every(([rounds, before]) => !working.has(rounds) || rounds() >= before + 2))
   }
   return {
     database,
@@ -143,7 +137,7 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
         commit`)
       await looked()
     },
-    until,
+    until: (holds) => waitUntil(holds),
     looked,
     now: async () => Date.now(),
     loseWorkers: () =>

@@ -18,6 +18,7 @@ import {
 import type { Migration } from "../../composition/migrations.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
+import { divideHashing } from "../auth/hashing.ts"
 import { freePort } from "./cluster.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
@@ -52,7 +53,7 @@ export const migrate = async (url: string, wanted: readonly Migration[]): Promis
   }
 }
 
-/** Starts it on a free port. `schema`: SQL of the project's own tables. */
+/** Starts it on a free port, with cheap hashes of passwords. `schema`: SQL of the project's own tables. */
 export const openServer = async (
   config: Config,
   { env = {}, port: wanted, schema = "" }: {
@@ -61,6 +62,7 @@ export const openServer = async (
     readonly env?: { readonly [name: string]: string }
   } = {}
 ): Promise<TestServer> => {
+  divideHashing(16)
   const database = await openDatabase(schema)
   const compiled = compileOrThrow(config)
   await migrate(database.url, migrationsOf(compiled))

@@ -17,6 +17,7 @@ import { ensureWebApp } from "../../../composition/web.ts"
 import type { Config } from "../../../core/domain/declare/config.ts"
 import type { DeclaredView } from "../../../core/domain/declare/view.ts"
 import shop from "../../../examples/shop/admin.config.ts"
+import { divideHashing } from "../../auth/hashing.ts"
 import { freePort } from "../../support/cluster.ts"
 import { deep } from "../../support/depth.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
@@ -25,6 +26,9 @@ import { takePage } from "./contexts.ts"
 import { emailOf, environmentOf, openShop, password, type Role } from "./shop.ts"
 
 export type { Role } from "./shop.ts"
+
+// All files of a browser run ask so: what one process has hashed, another one checks.
+divideHashing(16)
 
 export interface OpenOptions {
   /** Null: nobody is signed in. */
