@@ -31,6 +31,7 @@ import type { RolesNow, SubscriptionsService } from "../core/ports/subscriptions
 import type { WebhooksService } from "../core/ports/webhooks.ts"
 import { type MailOwner, makeTelling } from "./disabled.ts"
 import type { Foundation } from "./foundation.ts"
+import { eventLine } from "./log.ts"
 
 /** What the extension `webhooks` is made of, where the configuration has it. */
 export interface ExtensionParts {
@@ -170,7 +171,7 @@ const keptRoles = (
 }
 
 const eventLog = (log: (line: string) => void): EventLog => (level, event, fields) =>
-  log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+  log(eventLine(level, event, fields))
 
 /** Makes the extension; null: the configuration does not have it. */
 export const makeExtension = (parts: ExtensionParts): WebhooksExtension | null => {

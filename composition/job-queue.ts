@@ -14,6 +14,7 @@ import { defaultSchemas } from "../core/domain/declare/schemas.ts"
 import { hearsEnqueued, type JobModel, type OwnDatabase, queueSchema } from "../core/domain/job/definition.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { QueueService, RunAttempt, Workers } from "../core/ports/queue.ts"
+import { eventLine } from "./log.ts"
 import { StartupError } from "./startup-error.ts"
 
 /** A database that runs statements, and in which jobs are enqueued so that workers of this process start them at once. */
@@ -139,7 +140,7 @@ export const startWorkers = async (
     jobs,
     attempt,
     guard: guardLeases(url),
-    log: (level, event, fields) => log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })),
+    log: (level, event, fields) => log(eventLine(level, event, fields)),
     ...(counted === undefined ? {} : { counted })
   })
 }

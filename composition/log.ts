@@ -19,6 +19,10 @@ export interface LogSink {
   readonly flush: () => void
 }
 
+/** The line of something that happened to the service itself. */
+export const eventLine: (...event: Parameters<LogSink["event"]>) => string = (level, event, fields = {}) =>
+  JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })
+
 /** A text without characters that move a terminal's cursor or begin a line. Ids of callers come from other issuers, too. */
 const plain = (text: string): string =>
   text.replace(
@@ -69,8 +73,8 @@ export const openLog = (format: LogFormat, write: (text: string) => void): LogSi
   const silent = format === "off"
   return {
     line: silent ? () => {} : line,
-    event: (level, event, fields = {}) => {
-      if (!silent) line(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+    event: (level, event, fields) => {
+      if (!silent) line(eventLine(level, event, fields))
     },
     flush
   }

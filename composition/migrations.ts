@@ -369,7 +369,7 @@ export const missingMigrations = async (query: Query, wanted: readonly Migration
 }
 
 /** What stands in the way of migrations: objects of others under the names that they use. It changes nothing. */
-export const foreignObjects = async (
+const foreignObjects = async (
   query: Query,
   missing: readonly Migration[]
 ): Promise<readonly RefusedObjects[]> => {

@@ -16,7 +16,7 @@ import type { Limits } from "./limits.ts"
  * `//host`, which is another host to a browser; so do backslashes. Percent-encoded forms count, too, because something on the way may
  * decode them.
  */
-export const ownAddress = (text: string, origin: string): string | null => {
+const ownAddress = (text: string, origin: string): string | null => {
   if (!text.startsWith("/") || !URL.canParse(text, origin)) return null
   const url = new URL(text, origin)
   if (url.origin !== origin || url.username !== "" || url.password !== "") return null

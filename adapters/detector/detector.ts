@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import type { DetectorService } from "../../core/ports/detector.ts"
 
 /**
- * Signatures of images that the library looks through for more, which may lie behind the head: up to the pixels of a PNG, and to the directory of
- * a TIFF, which often stands at its end. The signature alone is as telling as others.
+ * Signatures of images for which the library reads further: a PNG up to its pixels, a TIFF up to its directory, which is often at its end. Both may lie
+ * behind the head that is here. Their signatures alone tell the type, as those of other files do.
  */
 const signatures: ReadonlyArray<readonly [type: string, bytes: readonly number[]]> = [
   ["image/png", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],

@@ -13,7 +13,7 @@ import { methodNotAllowed } from "./problem.ts"
 import { bodyRefusal, decodePercent } from "./request.ts"
 
 /** Largest submission in bytes. */
-export const maxSubmissionBytes = 256 * 1024
+const maxSubmissionBytes = 256 * 1024
 
 const challengeVerb = ":challenge"
 

@@ -70,7 +70,7 @@ export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[
       handle: (visit, caller) => {
         const methods = methodsOf(app, visit.path.slice(prefix.length))
         if (methods === null) return Effect.fail(notFound())
-        // Any token may be a method (RFC 9110, 9.1), the name of what every object has included.
+        // A method may be any token (RFC 9110, 9.1), also `constructor`, a name that every object has.
         const run = Object.hasOwn(methods, visit.method) ? methods[visit.method] : undefined
         return run === undefined
           ? Effect.fail(methodNotAllowed(allowOf(Object.keys(methods))))

@@ -75,7 +75,7 @@ end $steps$`
 }
 
 /** The error of a job whose lease has ended. */
-export const deadText = "The try ran past its timeout, or its worker died."
+const deadText = "The try ran past its timeout, or its worker died."
 
 const secure = "security definer set search_path = pg_catalog, pg_temp"
 

@@ -180,7 +180,7 @@ export interface Drained {
 /** The workers of this process. */
 export interface Workers {
   readonly jobs: ReadonlyMap<string, JobModel>
-  /** Has due jobs of a name looked for now, not only at the next poll. */
+  /** Looks for due jobs of a name now, before the next poll. */
   readonly wake: (name: string) => void
   /** The same for every name. */
   readonly wakeAll: () => void

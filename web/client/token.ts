@@ -17,7 +17,7 @@ export interface TokenHolder {
 const margin = 30
 
 /** Milliseconds a token lasts from now on by its own claims, or null when it does not say. */
-export const lifetimeOf = (token: string): number | null => {
+const lifetimeOf = (token: string): number | null => {
   try {
     const claims: { readonly exp?: unknown; readonly iat?: unknown } = JSON.parse(
       atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))

@@ -158,7 +158,7 @@ const plan = (
 })
 
 /** A job that delivers an event. `tried`: attempts made so far; `last`: the result of the last one. */
-export const deliverPlan = (
+const deliverPlan = (
   { seal }: Pick<Dispatching, "seal">,
   { happened, subscription, test }: Delivery,
   tried: number,

@@ -47,6 +47,7 @@ import type { Call, Reply } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
 import type { Core, RecordCheck } from "../ground/core.ts"
 import { queueProblem, recordsProblem } from "../ground/refusal.ts"
+import { verdictFor } from "../write/judge.ts"
 import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./delivery-attempt.ts"
 import type { Dispatching } from "./dispatch.ts"
 import { replayPlan } from "./replay.ts"
@@ -393,8 +394,7 @@ const updatable = Effect.fnUntraced(function*(
   const [row] = yield* Effect.catch(use.core.records.page({ shape, bindings }), recordsProblem)
   if (row === undefined) return yield* Effect.fail(notFound())
   const cell = (field: Model["columns"][number]) => row[field.index] ?? null
-  const decision = access.decisions.update
-  const verdict = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
+  const verdict = verdictFor(access.decisions.update, () => wireRecord(model, cell))
   const passes = verdict.of === "allow" ||
     (verdict.of === "filter" && evaluateKnown(verdict.tree, cell, bindings) === true)
   if (!passes) return yield* Effect.fail(accessDenied())

@@ -63,7 +63,7 @@ export interface Meter {
   hash: { readonly update: (chunk: Uint8Array) => void } | null
 }
 
-/** A body with limits: at the first chunk beyond a limit it throws the refusal, and where it is not as long as was announced. */
+/** Passes a body on. It throws a refusal at the first chunk beyond a limit, and at the end of a body that is shorter or longer than announced. */
 export async function* metered(
   body: Bytes,
   length: number | null,

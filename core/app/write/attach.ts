@@ -200,8 +200,8 @@ export const claimFiles = Effect.fnUntraced(function*(
 })
 
 /**
- * Makes sure that the uploads behind tickets are there and stay: a cleanup that would delete them waits for the end of the transaction, and what one
- * has decided to delete is gone. Null: there are none.
+ * Makes sure that the uploads of tickets are there and stay. A cleanup that would delete them waits for the end of the transaction. An upload that a cleanup
+ * has already decided to delete counts as gone. Null: there are no uploads.
  */
 export const claimUploads = (
   core: Core,

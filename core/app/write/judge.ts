@@ -52,7 +52,7 @@ export type Verdict = Exclude<Decision, { of: "record" }>
 export const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
 
 /** The verdict of a decision on a record. The resolver has turned a rule that throws into a denial. */
-const verdictFor = (decision: Decision, record: () => WireRecord): Verdict =>
+export const verdictFor = (decision: Decision, record: () => WireRecord): Verdict =>
   decision.of === "record" ? decision.decide(record()) : decision
 
 /** Continues with a value that may be known already. A write has few questions, and most need no waiting. */

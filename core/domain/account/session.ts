@@ -1,7 +1,7 @@
 /** What a session may do, by when it began, and what overtakes it while it begins. It reads no clock and no store. */
 
 /** Seconds after its beginning in which a session may make what outlives it: API keys and passkeys. */
-export const recentSeconds = 15 * 60
+const recentSeconds = 15 * 60
 
 /** Whether a session that began at `since` may make what outlives it. Whoever finds an open page later may not. */
 export const isRecent = (since: Date, now: Date): boolean => now.getTime() - since.getTime() <= recentSeconds * 1_000

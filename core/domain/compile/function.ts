@@ -1,7 +1,7 @@
 /** Compiles `functions` of a configuration: names, who may call, and what they take. A function without a rule is refused, as nobody could say who calls it. */
 
 import { isBag, isFunction, isTextList } from "../bag.ts"
-import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
+import { quoteValue, type Report } from "../declare/refusal.ts"
 import type { ApiFunction, Functions } from "../function/declaration.ts"
 import { isStandardSchema } from "../value/standard-schema.ts"
 import { isAsync, refuseUnknownKeys, type Say } from "./check.ts"
@@ -72,6 +72,3 @@ export const compileFunctions = (raw: unknown, roles: KnownRoles, report: Report
   }
   return functions
 }
-
-/** A suggestion for a name that no function has. */
-export const nearFunction = (name: unknown, functions: Functions): string => didYouMean(name, functions.keys())

@@ -45,7 +45,7 @@ const optionNames = [
   "run"
 ] as const
 
-export const subscriptionName = /^[A-Za-z0-9_-]{1,100}$/
+const subscriptionName = /^[A-Za-z0-9_-]{1,100}$/
 
 /** Names of events as they are declared: `orders.created`. */
 const declaredEvents = (models: Models): readonly string[] =>

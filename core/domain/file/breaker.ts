@@ -1,7 +1,7 @@
 /** Whether a storage that does not answer is asked again: after some failures in a row it is left alone for a while. It counts, and asks nothing itself. */
 
 /** Failures in a row after which a storage counts as down, and milliseconds until it is asked again. */
-export const breakerLimits = { failures: 3, pauseMs: 5_000 } as const
+const breakerLimits = { failures: 3, pauseMs: 5_000 } as const
 
 /** The breaker of one provider in this process. Times are milliseconds since 1970. */
 export class Breaker {

@@ -6,7 +6,7 @@
 import { extensionOf } from "./uri.ts"
 
 /** Longest name in bytes of UTF-8. */
-export const maxName = 255
+const maxName = 255
 
 const encoder = new TextEncoder()
 

@@ -26,7 +26,7 @@ export const remainsMs = 3_600_000
 export const forgottenMs = 7 * 24 * 3_600_000
 
 /** What one person may have begun at one provider. A single upload may announce more. */
-export const unfinishedLimits = { uploads: 50, bytes: 100 * 2 ** 30 } as const
+const unfinishedLimits = { uploads: 50, bytes: 100 * 2 ** 30 } as const
 
 /** Requests that send pieces at once, for one person in one process. */
 export const mostPiecesAtOnce = 4

@@ -31,7 +31,7 @@ export const leftToOthers = (now: number, since: number, message: string): LeftT
   new LeftToOthers(new Date(now + Math.min(Math.max((now - since) / 20, 5_000), 300_000)), message)
 
 /** Longest error text that is kept, in characters. */
-export const longestError = 2_000
+const longestError = 2_000
 
 /** An error as it is kept with the job: its message, without what a database cannot hold. */
 export const errorText = (error: unknown): string => {

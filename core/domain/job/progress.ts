@@ -9,7 +9,7 @@ export interface Progress {
 }
 
 /** Longest note that is kept, in characters. */
-export const longestNote = 200
+const longestNote = 200
 
 /** How often the progress of a try is written at most. */
 export const progressMs = 1_000

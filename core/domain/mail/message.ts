@@ -47,7 +47,7 @@ export interface CheckedMessage {
 }
 
 /** Most recipients of one mail, most attachments, and most bytes of the whole content. */
-export const mailLimits = { recipients: 100, attachments: 20, bytes: 25 * 1024 * 1024, subject: 998 } as const
+const mailLimits = { recipients: 100, attachments: 20, bytes: 25 * 1024 * 1024, subject: 998 } as const
 
 const names = ["to", "subject", "text", "html", "cc", "bcc", "replyTo", "attachments"] as const
 

@@ -165,7 +165,7 @@ export const defineTemplate = <Input = unknown, Output = Input>(
 }
 
 /** Whether a value is a template. */
-export const isTemplate = (value: unknown): value is Template<never> => isBag(value) && value["_tag"] === "Template"
+const isTemplate = (value: unknown): value is Template<never> => isBag(value) && value["_tag"] === "Template"
 
 /** Checks a list of templates: gives them by name, or what is wrong. */
 export const readTemplates = (raw: unknown): Result.Result<ReadonlyMap<string, Template<never>>, string> => {

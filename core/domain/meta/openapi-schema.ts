@@ -395,7 +395,7 @@ const updatableFields = ({ restricted }: Access): readonly Field[] =>
 export const createExample = (access: Access): Doc => exampleBody(withoutFiles(creatableFields(access)))
 export const updateExample = (access: Access): Doc => exampleBody(withoutFiles(updatableFields(access)).slice(0, 3))
 
-/** A ticket is nobody's but its uploader's: an example has none. */
+/** The fields that an example shows. It shows no file, because a ticket belongs to its uploader. */
 const withoutFiles = (fields: readonly Field[]): readonly Field[] => fields.filter(({ file }) => file === null)
 
 /** The body of a create. `above`: the field that the record above gives; `lists`: of records below it. */

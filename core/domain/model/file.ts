@@ -106,5 +106,5 @@ export const needsImage = ({ derive, original, placeholder, variants }: FileFiel
   placeholder !== null || original !== null || variants.length > 0 || needsSize(derive)
 
 /** Whether a processor asks for the size of an image in pixels. */
-export const needsSize = (derive: FileField["derive"]): boolean =>
+const needsSize = (derive: FileField["derive"]): boolean =>
   [...derive.values()].some(({ of }) => of === "width" || of === "height" || of === "ratio")

@@ -31,9 +31,9 @@ export const hasTimes = (field: Field): boolean =>
 export const cellEnd = "\u0001"
 
 /**
- * The text whose hash is the version of some cells. Different cells give different texts. Where an answer leaves fields out, a database writes the
- * same text, so it is made of what costs a database little: a free text comes after its length in bytes and a colon, any other cell before an end.
- * Of null only the colon or the end is there. Of a timestamp only what both spellings of it have in common counts.
+ * The text whose hash is the version of some cells. Different cells give different texts. Where an answer leaves fields out, the database writes this text
+ * instead, so its parts cost a database little. A free text follows its length in bytes and a colon. Any other cell is followed by `cellEnd`. A null leaves
+ * the colon or `cellEnd` alone. A timestamp is written without the characters in which the service and the database spell it differently.
  */
 export const hashedText = (fields: readonly Field[], cellOf: (field: Field, index: number) => Cell): string => {
   let text = ""

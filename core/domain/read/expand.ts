@@ -14,11 +14,11 @@ import type { ProblemError, Span } from "../problem.ts"
 export const maxExpandCharacters = 10_000
 /** Most paths that `expand` names, and most relations that they follow together. */
 export const maxRelations = 10
-export const maxSteps = 20
+const maxSteps = 20
 /** How many relations may be followed one after the other. */
 export const maxExpandDepth = 4
 /** How far a relation of a resource to itself may be followed by `depth`. */
-export const maxTreeDepth = 10
+const maxTreeDepth = 10
 const maxChildren = 500
 const maxNames = 200
 

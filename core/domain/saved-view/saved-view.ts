@@ -10,7 +10,7 @@ import { type Accesses, reach, type Reached } from "../access/reach.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
 import { isOwnName, ownNameMax } from "../own-name.ts"
-import { problem } from "../problem.ts"
+import { isProblem, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { aggregateField, facetable, histogrammable, readMeasure, timed } from "../read/aggregate.ts"
 import { maxExpandDepth } from "../read/expand.ts"
@@ -204,7 +204,7 @@ export const readViewBody = (
     const read = readers[member](raw, access, accesses, caller)
     if (Result.isSuccess(read)) values[bodyName[member]] = read.success
     // An invalid filter or order has a refusal of its own, with the positions in the text.
-    else if ("slug" in read.failure) return Result.fail(read.failure)
+    else if (isProblem(read.failure)) return Result.fail(read.failure)
     else errors.push(read.failure)
   }
   if (stands === null && !Object.hasOwn(bag, "name")) {

@@ -20,7 +20,7 @@ const units: { readonly [unit: string]: number } = {
 export type Duration = number | string
 
 /** Longest duration, in milliseconds: ten years. */
-export const longestDuration = 315_360_000_000
+const longestDuration = 315_360_000_000
 
 /** Milliseconds of a duration, rounded to whole ones; null when it is none, is negative or is longer than ten years. */
 export const durationMs = (value: unknown): number | null => {

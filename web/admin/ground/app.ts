@@ -2,7 +2,7 @@
 
 import { createContext, use } from "react"
 import type { SessionUser } from "../../client/index.ts"
-import type { Catalogue, Resource } from "../model/catalogue.ts"
+import type { Catalogue } from "../model/catalogue.ts"
 import type { SourceState } from "../sources/states.ts"
 
 export interface App {
@@ -25,9 +25,6 @@ export const useApp = (): App => {
   if (app === null) throw new Error("There is no AppContext.")
   return app
 }
-
-/** A resource by its name. Undefined if it does not exist for the user. */
-export const useResource = (name: string): Resource | undefined => useApp().catalogue.resources.get(name)
 
 export const personOf = (meta: Catalogue["meta"], user: SessionUser | null): App["user"] => ({
   id: meta.user.id,

@@ -79,9 +79,6 @@ const icons: ReadonlyMap<string, LucideIcon> = new Map(Object.entries({
   warehouse: Warehouse
 }))
 
-/** Names that views may use. */
-export const iconNames: readonly string[] = [...icons.keys()]
-
 export const Icon = ({ name }: { readonly name: string | null }): ReactNode => {
   const Found = (name === null ? undefined : icons.get(name)) ?? CircleDot
   return <Found className="icon" aria-hidden="true" />

@@ -18,7 +18,7 @@ let lead: { readonly key: string; readonly at: number } | null = null
 /** Milliseconds that the second letter of a sequence may take. */
 const sequenceMs = 1_500
 
-export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&

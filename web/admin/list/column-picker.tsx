@@ -104,7 +104,7 @@ const FarFields = (props: FarProps): ReactNode => {
   )
 }
 
-export const moveChoice = (choices: readonly Choice[], from: number, to: number): readonly Choice[] => {
+const moveChoice = (choices: readonly Choice[], from: number, to: number): readonly Choice[] => {
   const moved = choices[from]
   if (moved === undefined || to < 0 || to >= choices.length) return choices
   return choices.toSpliced(from, 1).toSpliced(to, 0, moved)

@@ -54,7 +54,7 @@ export const languages = {
 
 export type Language = keyof typeof languages
 
-export const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
+const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
 
 /** The languages to choose from. */
 export const languageChoices: readonly { readonly language: Language; readonly name: string }[] = Object.keys(languages)

@@ -97,7 +97,7 @@ const providesOf = (value: unknown): Provides => {
 }
 
 /** The manifest, or why it is not valid. */
-export const readManifest = (value: unknown, address: string): Manifest | Failure => {
+const readManifest = (value: unknown, address: string): Manifest | Failure => {
   if (!isBag(value)) return "no-manifest"
   const { integrity, module, name, version } = value
   if (!isName(name) || typeof version !== "string" || version.length > 50) return "no-manifest"
