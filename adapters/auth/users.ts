@@ -8,7 +8,15 @@
  */
 
 import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
-import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
+import {
+  checkPassword,
+  nameOfEmail,
+  readEmail,
+  readLifetime,
+  readName,
+  refuse,
+  taken
+} from "../../core/domain/account/account.ts"
 import type { AccountChange } from "../../core/domain/account/ending.ts"
 import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
 import type { AuthEventName } from "./auth-log.ts"
@@ -46,6 +54,7 @@ export const createUser = async (auth: AuthHost, user: NewAccount): Promise<Acco
   const { engine, log, roles, store, table } = auth.internals
   const email = emailOf(user.email)
   const password = taken(checkPassword(user.password))
+  const name = user.name === undefined ? nameOfEmail(email) : taken(readName(user.name))
   if (user.role !== undefined) taken(readRoles(roles, user.role))
   const { hash, newId } = await engine()
   const hashed = await hash(password)
@@ -60,7 +69,7 @@ export const createUser = async (auth: AuthHost, user: NewAccount): Promise<Acco
           table("user")
         } ("id", "name", "email", "emailVerified", "role", "banned", "createdAt", "updatedAt")`
           + ` values ($1, $2, $3, false, $4, false, $5, $5) returning ${returned}`,
-        [id, user.name ?? email.slice(0, email.indexOf("@")), email, role, now]
+        [id, name, email, role, now]
       )
       if (made === undefined) throw new Error("the user was not stored")
       await query(

@@ -149,6 +149,22 @@ describe("host functions", () => {
     expect(await hasUsers(auth)).toBe(false)
   })
 
+  it.each(["x".repeat(201), "a\nb", "a\u202eb"])(
+    "refuse to create somebody whose name the API refuses: %j",
+    async (name) => {
+      expect(await codeOf(createUser(auth, { email: "ann@example.org", password, name }))).toBe("invalid-name")
+      expect(await hasUsers(auth)).toBe(false)
+    }
+  )
+
+  it("take a name of 200 characters, and the beginning of a longer address", async () => {
+    const letters = "x".repeat(220)
+    await createUser(auth, { email: "ann@example.org", password, name: "\u{1f600}".repeat(200) })
+    await createUser(auth, { email: `${letters}@example.org`, password })
+    const { rows } = await store.pool.query(`select "name" from auth."user" order by "createdAt", "email"`)
+    expect(rows).toEqual([{ name: "\u{1f600}".repeat(200) }, { name: letters.slice(0, 200) }])
+  })
+
   it("refuse an address that is taken, in any case", async () => {
     await add("ann")
     expect(await codeOf(createUser(auth, { email: "ANN@Example.org", password }))).toBe("email-taken")

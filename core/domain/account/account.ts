@@ -5,6 +5,7 @@
 
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
+import { fitsName, isOneLine, ownNameMax } from "../own-name.ts"
 
 /** Fewest characters of a password (docs/guides/authentication.md#setting-it-up). */
 export const passwordMin = 12
@@ -27,7 +28,7 @@ export interface Account {
 export interface NewAccount {
   readonly email: string
   readonly password: string
-  /** Default: the part of the address before the `@`. */
+  /** One line of at most 200 characters. Default: the part of the address before the `@`. */
   readonly name?: string | undefined
   /** One role or several. Without it the default role; the first account is an admin in any case. */
   readonly role?: string | readonly string[] | undefined
@@ -84,6 +85,15 @@ export const readEmail = (text: string): Result.Result<string, AccountError> => 
     ? Result.succeed(email)
     : Result.fail(refuse("invalid-email", "The email address is not valid."))
 }
+
+/** The name of a person: one line, which is empty where nobody gave one. */
+export const readName = (text: string): Result.Result<string, AccountError> =>
+  fitsName(text) && isOneLine(text)
+    ? Result.succeed(text)
+    : Result.fail(refuse("invalid-name", `A name is one line of at most ${ownNameMax} characters.`))
+
+/** The name of a person who gave none: the part of the address before the `@`, which may be longer than a name. */
+export const nameOfEmail = (email: string): string => email.slice(0, Math.min(email.indexOf("@"), ownNameMax))
 
 /** Accepts a password of 12 to 128 characters (UTF-16 units, as everywhere on the wire). */
 export const checkPassword = (password: string): Result.Result<string, AccountError> =>

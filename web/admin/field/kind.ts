@@ -102,6 +102,10 @@ export const isExact = ({ kind }: MetaField): boolean =>
 export const isIdentifier = (resource: Resource, field: MetaField): boolean =>
   field.kind === "integer" && (resource.model.primaryKey.includes(field.name) || field.relation !== undefined)
 
+/** Whether a field is a number that counts or measures something, so that a sum of it can be asked for. */
+export const isMeasure = (resource: Resource, field: MetaField): boolean =>
+  isQuantity(field) && !isIdentifier(resource, field)
+
 /** Whether values are aligned at the end of their column. */
 export const isEndAligned = (field: MetaField): boolean => isQuantity(field)
 

@@ -4,15 +4,15 @@ import type { MetaField } from "../../client/index.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { sumOf } from "./decimal.ts"
-import { currencyOf, isIdentifier, isQuantity } from "./kind.ts"
+import { currencyOf, isMeasure } from "./kind.ts"
 
 /** Names of numbers that mean something together. Of prices, rates and positions a sum means nothing. */
 const addable =
   /(?:^|_)(?:totals?|subtotal|amounts?|sum|net|gross|tax|vat|cost|quantity|qty|count|pieces|hours|minutes|days|weight|volume)(?:_|$)/
 
-/** Whether a column of the field has a sum that means something. */
+/** Whether a column of the field has a sum that means something, so that it is shown unasked. Lists add up every measure, because somebody asks them to. */
 export const isAddable = (resource: Resource, field: MetaField): boolean =>
-  isQuantity(field) && !isIdentifier(resource, field) && addable.test(field.name)
+  isMeasure(resource, field) && addable.test(field.name)
 
 type Values = { readonly [field: string]: unknown }
 
@@ -21,10 +21,10 @@ export const sumsOf = (
   resource: Resource,
   field: MetaField,
   records: readonly Values[],
-  format: Formats
+  format: Pick<Formats, "number">
 ): readonly string[] => {
   const currency = currencyOf(resource, field)
-  const groups = Map.groupBy(records, (record) => currency === null ? null : record[currency.name])
+  const groups = Map.groupBy(records, (record) => currency === null ? null : record[currency.name] ?? null)
   return [...groups].toSorted(([, a], [, b]) => b.length - a.length).flatMap(([code, group]) => {
     const sum = sumOf(group.map((record) => record[field.name]))
     return sum === null ? [] : [`${format.number(sum)}${typeof code === "string" ? ` ${code}` : ""}`]

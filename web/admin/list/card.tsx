@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react"
 import { fileOf, ListedPicture } from "../field/file.tsx"
-import { holdsFiles, isIdentifier, isQuantity, isState } from "../field/kind.ts"
+import { holdsFiles, isIdentifier, isMeasure, isState } from "../field/kind.ts"
 import { State, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { type Resource, titleField, titleOf } from "../model/catalogue.ts"
@@ -26,7 +26,7 @@ const partsOf = (resource: Resource, columns: readonly Column[]) => {
     : fields.find(({ kind, relation }) => relation !== undefined || kind === "text")
   return {
     lead,
-    number: fields.find((field) => isQuantity(field) && !isIdentifier(resource, field)),
+    number: fields.find((field) => isMeasure(resource, field)),
     state: fields.find(isState),
     time: fields.find(({ kind }) => kind === "timestamp") ?? fields.find(({ kind }) => kind === "date"),
     more: fields.find((field) => field !== lead && field.kind === "text"),

@@ -1,7 +1,7 @@
 /** The line below a list: the visible rows, the number of matches, and the time of the last save. */
 
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react"
-import { isIdentifier, isQuantity } from "../field/kind.ts"
+import { isMeasure } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { openShortcuts } from "../ground/overlays.ts"
 import { useLocale } from "../messages/locale.tsx"
@@ -17,8 +17,7 @@ const Sums = lazy(() => import("./sums.tsx").then(({ Sums }) => ({ default: Sums
 const addedUp = (resource: Resource, columns: readonly Column[]): readonly string[] =>
   resource.model.arguments !== undefined ? [] : columns.flatMap(({ id }) => {
     const field = resource.fields.get(id)
-    const is = field !== undefined && field.kind !== "money" && isQuantity(field) && !isIdentifier(resource, field)
-    return is ? [id] : []
+    return field !== undefined && field.kind !== "money" && isMeasure(resource, field) ? [id] : []
   }).slice(0, 10)
 
 interface FootProps {

@@ -8,7 +8,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, u
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
 import { FileExpiry } from "../field/file.tsx"
-import { isIdentifier, isQuantity } from "../field/kind.ts"
+import { isMeasure } from "../field/kind.ts"
 import { NowProvider } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
 import type { CellPlace, GridHandle } from "../grid/grid.tsx"
@@ -299,9 +299,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
             columns={columns}
             rows={rows}
             deleted={deleted}
-            sum={columns.flatMap(({ id }) => resource.fields.get(id) ?? []).find((field) =>
-              isQuantity(field) && !isIdentifier(resource, field)
-            )}
+            sum={columns.flatMap(({ id }) => resource.fields.get(id) ?? []).find((field) => isMeasure(resource, field))}
             onSelection={selecting.set}
             onChanged={rows.reload}
           />
