@@ -92,13 +92,37 @@ describe.skipIf(chromiumPath === null)("users", () => {
       await users.dialog.getByRole("button", { name: "Create" }).click()
       await users.dialog.getByText("An invitation goes to ida@shop.example.").waitFor()
       await users.done()
+      await users.row("ida@shop.example").getByText("invited", { exact: true }).waitFor()
+      await users.row("admin@shop.example").getByText("active", { exact: true }).waitFor()
       await users.openUser("ida@shop.example")
+      await users.detail.getByText("This person was invited, and has not chosen a password yet.").waitFor()
+      expect(await axeAgain(page)).toEqual([])
       await users.button("Mail a link that sets the password").click()
       await users.toast("The link will be sent").waitFor()
       const mails = async () => (await fetch(`${stage.url}/-/mail`)).text()
       await expect.poll(mails).toContain("ida@shop.example")
       // The mails of development are an entry of their own.
       expect(await page.getByRole("link", { name: "Mail previews" }).getAttribute("href")).toBe("/-/mail")
+    })
+  })
+
+  it("are drawn up to 500 characters of a value, also where the store holds more", async () => {
+    await using({}, async (page, users) => {
+      await users.open()
+      await users.create("long@shop.example", "viewer")
+      await users.done()
+      await stage.database.execute(
+        `update auth."user" set "name" = repeat('W', 20000), "banned" = true, "banReason" = repeat('M', 20000) where "email" = 'long@shop.example'`
+      )
+      await page.reload()
+      await users.row("long@shop.example").getByText(/^W{500}…$/).waitFor()
+      await users.openUser("long@shop.example")
+      await users.detail.getByText(/^W{500}…$/).waitFor()
+      await users.detail.getByText(/^M{500}…$/).waitFor()
+      expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toMatch(/W{501}|M{501}/)
+      await users.button("Delete").click()
+      await users.confirm("Delete")
+      await users.row("long@shop.example").waitFor({ state: "detached" })
     })
   })
 

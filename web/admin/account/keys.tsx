@@ -9,8 +9,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { Field, Moment, Part, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { RolePicker } from "../place/roles.tsx"
-import { useRoles } from "../users/accounts.ts"
+import { RolePicker, useRoles } from "../place/roles.tsx"
 
 /** Runs work that needs a recent session. If the session is too old, the user signs in again, and the work is tried once more. */
 export type Fresh = (work: () => Promise<void>) => Promise<void>

@@ -669,6 +669,8 @@ export const ar: AppMessages = {
     status: "الحالة",
     active: "نشط",
     banned: "محظور",
+    waiting: "مدعو",
+    waitingText: "تلقى هذا الشخص دعوة ولم يختر كلمة مرور بعد. إن ضاعت الرسالة فأرسل غيرها أدناه.",
     since: "منذ",
     you: "أنت",
     how: "طريقة الدخول",

@@ -690,6 +690,9 @@ export const de: AppMessages = {
     status: "Status",
     active: "aktiv",
     banned: "gesperrt",
+    waiting: "eingeladen",
+    waitingText:
+      "Diese Person wurde eingeladen und hat noch kein Passwort gewählt. Eine verlorene Mail lässt sich unten ersetzen.",
     since: "Seit",
     you: "Sie",
     how: "Zugang",

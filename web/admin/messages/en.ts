@@ -687,6 +687,8 @@ export const en = {
     status: "Status",
     active: "active",
     banned: "banned",
+    waiting: "invited",
+    waitingText: "This person was invited, and has not chosen a password yet. A lost mail can be replaced below.",
     since: "Since",
     you: "you",
     how: "How they sign in",

@@ -685,6 +685,9 @@ export const es: AppMessages = {
     status: "Estado",
     active: "activa",
     banned: "bloqueada",
+    waiting: "invitada",
+    waitingText:
+      "Esta persona recibió una invitación y aún no ha elegido contraseña. Si el correo se perdió, puede enviar otro abajo.",
     since: "Desde",
     you: "usted",
     how: "Acceso",

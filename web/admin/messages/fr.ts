@@ -686,6 +686,9 @@ export const fr: AppMessages = {
     status: "État",
     active: "actif",
     banned: "suspendu",
+    waiting: "invité",
+    waitingText:
+      "Cette personne a été invitée et n’a pas encore choisi de mot de passe. Si l’e-mail est perdu, envoyez-en un autre ci-dessous.",
     since: "Depuis",
     you: "vous",
     how: "Accès",

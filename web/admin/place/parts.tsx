@@ -13,6 +13,7 @@ import { copyText, sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { useTitle } from "../ground/title.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
+import { short } from "../model/plain.ts"
 import shell from "../style/frame.module.css"
 import style from "./place.module.css"
 
@@ -75,9 +76,12 @@ interface TableProps<Row> {
   readonly nameOf?: (row: Row) => string
 }
 
+/** Most characters of a value that are drawn: a browser measures each of those that do not fit, too. */
+export const mostShown = 500
+
 /** A cell's content. A text has its own direction, so that a long text loses its end and not its beginning, also on a page of the other direction. */
 const lineOf = (content: ReactNode): ReactNode =>
-  typeof content === "string" ? <bdi className="cut">{content}</bdi> : content
+  typeof content === "string" ? <bdi className="cut">{short(content, mostShown)}</bdi> : content
 
 /** A table. The address's `id` is the open row. `J` and `K` open the next and the previous row. */
 export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }: TableProps<Row>): ReactNode => {

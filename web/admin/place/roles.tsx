@@ -1,7 +1,23 @@
-/** A choice of roles, with one checkbox each. */
+/** The roles of the service, and a choice of them with one checkbox each. */
 
+import { useQuery, type UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { client } from "../model/client.ts"
 import style from "./place.module.css"
+
+export interface RoleChoices {
+  readonly roles: readonly string[]
+  readonly defaultRole: string | null
+}
+
+/** The roles that accounts may have, which only admins may ask for. */
+export const useRoles = (enabled = true): UseQueryResult<RoleChoices> =>
+  useQuery({
+    queryKey: ["users", "roles"],
+    enabled,
+    staleTime: Infinity,
+    queryFn: ({ signal }) => client.auth.get<RoleChoices>("/admin/roles", {}, { signal })
+  })
 
 interface RolePickerProps {
   readonly label: string

@@ -63,6 +63,26 @@ export const useAccounts = (search: string, pages: number): UseQueryResult<Accou
       }, { signal })
   })
 
+/** Which of the accounts were invited and have no password of their own yet, by id. The service is asked about those of a page together. */
+export const useInvited = (users: readonly AccountUser[]): ReadonlySet<string> => {
+  const ids = users.map(({ id }) => id)
+  const { data } = useQuery<readonly string[]>({
+    queryKey: ["users", "invited", ids],
+    enabled: ids.length > 0,
+    placeholderData: (before) => before,
+    queryFn: async ({ signal }) =>
+      (await client.auth.post<{ readonly users: readonly string[] }>("/admin/invited", { users: ids }, { signal }))
+        .users
+  })
+  return new Set(data)
+}
+
+export type AccountState = "active" | "invited" | "banned"
+
+/** A ban says more than an invitation: the link lets nobody in while it lasts. */
+export const stateOf = (user: AccountUser, invited: ReadonlySet<string>, now: number): AccountState =>
+  isBanned(user, now) ? "banned" : invited.has(user.id) ? "invited" : "active"
+
 /** Every account with the role admin. */
 export const useAdmins = (): UseQueryResult<readonly AccountUser[]> =>
   useQuery({
@@ -74,19 +94,6 @@ export const useAdmins = (): UseQueryResult<readonly AccountUser[]> =>
         filterOperator: "contains",
         filterValue: adminRole
       }, { signal })).users
-  })
-
-export interface RoleChoices {
-  readonly roles: readonly string[]
-  readonly defaultRole: string | null
-}
-
-export const useRoles = (enabled = true): UseQueryResult<RoleChoices> =>
-  useQuery({
-    queryKey: ["users", "roles"],
-    enabled,
-    staleTime: Infinity,
-    queryFn: ({ signal }) => client.auth.get<RoleChoices>("/admin/roles", {}, { signal })
   })
 
 /** Which sign-in methods the service has: second factors, passkeys and invitations. */

@@ -8,8 +8,8 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { Field, Shown } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { RolePicker } from "../place/roles.tsx"
-import { newPassword, useMethods, useRoles } from "./accounts.ts"
+import { RolePicker, useRoles } from "../place/roles.tsx"
+import { newPassword, useMethods } from "./accounts.ts"
 
 interface NewUserProps {
   readonly onClose: () => void

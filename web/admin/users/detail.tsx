@@ -8,23 +8,24 @@ import { Cancel, Dialog } from "../ground/parts.tsx"
 import { say } from "../ground/toasts.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
-import { Facts, Field, Moment, Shown, useAct } from "../place/parts.tsx"
+import { short } from "../model/plain.ts"
+import { Facts, Field, Moment, mostShown, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { RolePicker } from "../place/roles.tsx"
+import { RolePicker, useRoles } from "../place/roles.tsx"
 import {
+  type AccountState,
   type AccountUser,
   adminRole,
   deviceOf,
   type DeviceSession,
-  isBanned,
   newPassword,
   rolesOf,
-  useMethods,
-  useRoles
+  useMethods
 } from "./accounts.ts"
 
 interface UserDetailProps {
   readonly user: AccountUser
+  readonly state: AccountState
   readonly own: boolean
   /** Whether it is the last active admin. Null until this is known. */
   readonly last: boolean | null
@@ -60,7 +61,7 @@ const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
             <span className="grow">
               {deviceOf(session.userAgent)}
               <small>
-                <bdi>{session.ipAddress}</bdi> · <Moment at={session.createdAt} now={now} />
+                <bdi>{short(session.ipAddress ?? "", mostShown)}</bdi> · <Moment at={session.createdAt} now={now} />
               </small>
             </span>
             <button
@@ -195,7 +196,7 @@ const QuestionDialog = ({ ban, done, onBan, onClose, onPassword, question, user 
   )
 }
 
-export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): ReactNode => {
+export const UserDetail = ({ last, onChanged, own, state, user }: UserDetailProps): ReactNode => {
   const w = useMessages().users
   const pw = useMessages().place
   const { format } = useLocale()
@@ -207,7 +208,7 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
   const [question, setQuestion] = useState<Question | null>(null)
   const [ban, setBan] = useState<Ban>({ reason: "", days: "" })
   const [secret, setSecret] = useState<string | null>(null)
-  const banned = isBanned(user, now)
+  const banned = state === "banned"
   const held = last !== false
   const changedRoles = roles.toSorted().join() !== rolesOf(user).toSorted().join()
   const userId = user.id
@@ -223,7 +224,7 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
     <>
       <div className={style.head}>
         <h2 className={style.title}>
-          <bdi>{user.email}</bdi>
+          <bdi>{short(user.email, mostShown)}</bdi>
         </h2>
       </div>
       {last === true && <p className="note" data-tone="info">{w.lastAdmin}</p>}
@@ -234,15 +235,16 @@ export const UserDetail = ({ last, onChanged, own, user }: UserDetailProps): Rea
             {user.banExpires === null ? w.banned : w.bannedUntil(format.dateTime(user.banExpires))}
             {user.banReason !== null && user.banReason !== "" && (
               <>
-                : <bdi>{user.banReason}</bdi>
+                : <bdi>{short(user.banReason, mostShown)}</bdi>
               </>
             )}
           </span>
         </p>
       )}
+      {state === "invited" && <p className="note" data-tone="info">{w.waitingText}</p>}
       <Facts
         facts={[
-          [w.name, <bdi key="name">{user.name}</bdi>],
+          [w.name, <bdi key="name">{short(user.name, mostShown)}</bdi>],
           [w.since, <Moment key="since" at={user.createdAt} now={now} />]
         ]}
       />

@@ -3,15 +3,27 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Plus, Search } from "lucide-react"
 import { type ReactNode, useDeferredValue, useState } from "react"
+import type { Tone } from "../field/kind.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
 import { useShortcut } from "../ground/keys.ts"
 import { usePlace } from "../ground/location.ts"
 import { Missing, Problem } from "../ground/problem.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
-import { type Column, Empty, Moment, More, type PageProps, Split, Table, Top } from "../place/parts.tsx"
+import { short } from "../model/plain.ts"
+import { type Column, Empty, Moment, More, mostShown, type PageProps, Split, Table, Top } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { type AccountUser, isBanned, isLastAdmin, pageSize, rolesOf, useAccounts, useAdmins } from "./accounts.ts"
+import {
+  type AccountState,
+  type AccountUser,
+  isLastAdmin,
+  pageSize,
+  rolesOf,
+  stateOf,
+  useAccounts,
+  useAdmins,
+  useInvited
+} from "./accounts.ts"
 import { NewUser } from "./create.tsx"
 import { UserDetail } from "./detail.tsx"
 
@@ -28,20 +40,26 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
   const [creating, setCreating] = useState(false)
   const search = useDeferredValue(text.trim())
   const { data, error, refetch } = useAccounts(search, pages)
+  const users = data?.users ?? []
+  const invited = useInvited(users)
   const admins = useAdmins().data
   useShortcut("n", () => setCreating(true))
   if (part !== null) return <Missing />
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   const changed = (): Promise<void> => queries.invalidateQueries({ queryKey: ["users"] })
-  const users = data?.users ?? []
   const user = users.find(({ id }) => id === open)
+  const states: Readonly<Record<AccountState, readonly [tone: Tone, text: string]>> = {
+    active: ["ok", w.active],
+    invited: ["warn", w.waiting],
+    banned: ["bad", w.banned]
+  }
   const columns: ReadonlyArray<Column<AccountUser>> = [
     {
       name: "user",
       label: w.user,
       cell: ({ email, id }) => (
         <span className={style.marked}>
-          <bdi className="cut">{email}</bdi>
+          <bdi className="cut">{short(email, mostShown)}</bdi>
           {id === me.id && <span className="dim">({w.you})</span>}
         </span>
       )
@@ -55,11 +73,10 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
     {
       name: "status",
       label: w.status,
-      cell: (each) => (
-        <span className="badge" data-tone={isBanned(each, now) ? "bad" : "ok"}>
-          {isBanned(each, now) ? w.banned : w.active}
-        </span>
-      )
+      cell: (each) => {
+        const [tone, text] = states[stateOf(each, invited, now)]
+        return <span className="badge" data-tone={tone}>{text}</span>
+      }
     },
     {
       name: "since",
@@ -96,6 +113,7 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
             <UserDetail
               key={`${user.id} ${user.role}`}
               user={user}
+              state={stateOf(user, invited, now)}
               own={user.id === me.id}
               last={admins === undefined ? null : isLastAdmin(user, admins, now)}
               onChanged={changed}
