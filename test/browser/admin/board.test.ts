@@ -103,6 +103,34 @@ describe.skipIf(chromiumPath === null)("saved views", () => {
     })
   })
 
+  it("are shared by an admin with any role of the service, and keep a role that is gone", async () => {
+    const made = await stage.call("admin", "POST", "/../saved-views", {
+      resource: "orders",
+      name: "For two",
+      filter: "status = paid",
+      shared_with: ["gone"]
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    await using({}, async (page, board, list) => {
+      await list.open("orders")
+      await board.tab("For two").click()
+      await board.options.click()
+      await board.option("Name and sharing").click()
+      await board.dialog.getByLabel(/role viewer/).check()
+      expect(await board.dialog.getByLabel(/role gone/).isChecked()).toBe(true)
+      expect(await board.dialog.getByLabel("Only you").isChecked()).toBe(false)
+      expect(await board.dialog.getByRole("textbox").count()).toBe(1)
+      expect(await axeAgain(page)).toEqual([])
+      await board.dialog.getByRole("button", { name: "Save" }).click()
+      await board.dialog.waitFor({ state: "detached" })
+    })
+    const shared = async (role: "admin" | "viewer") =>
+      ((await stage.call(role, "GET", "/../saved-views")).body["items"] as readonly Record<string, unknown>[])
+        .filter(({ name }) => name === "For two").map((view) => view["shared_with"])
+    expect(await shared("admin")).toEqual([["gone", "viewer"]])
+    expect(await shared("viewer")).toHaveLength(1)
+  })
+
   it("say whose they are, what changed, and that a part is missing", async () => {
     const made = await stage.call("admin", "POST", "/../saved-views", {
       resource: "products",

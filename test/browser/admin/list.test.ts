@@ -307,6 +307,29 @@ describe.skipIf(chromiumPath === null)("the list", () => {
     })
   })
 
+  it("adds up what is selected by currency, the most frequent one first", async () => {
+    await using({}, async (page, list) => {
+      const rows = 12
+      await list.open("orders", "?columns=id,total")
+      await list.cell(0, 0).click()
+      await page.keyboard.press("Space")
+      for (let row = 1; row < rows; row++) await page.keyboard.press("Shift+ArrowDown")
+      const toolbar = page.getByRole("toolbar", { name: `${rows} selected` })
+      await toolbar.waitFor()
+      const amounts = (await list.texts(1, rows)).map((text) => /^([\d,]+)\.(\d\d) ([A-Z]{3})$/.exec(text)!)
+      const sums = [...Map.groupBy(amounts, ([, , , currency]) => currency)]
+        .toSorted(([, a], [, b]) => b.length - a.length)
+        .map(([currency, all]) => {
+          const cents = all.reduce((sum, [, whole, part]) => sum + Number(`${whole!.replaceAll(",", "")}${part}`), 0)
+          return `${(cents / 100).toFixed(2)} ${currency}`
+        })
+      expect(sums.length).toBeGreaterThan(1)
+      expect((await toolbar.getByText(/^Σ/).innerText()).replaceAll(/(?<=\d),(?=\d{3})/g, "")).toBe(
+        `Σ ${sums.join(" · ")}`
+      )
+    })
+  })
+
   it("edits a cell in place with the version it was read as, and undoes it as a new write (13, 15, 31)", async () => {
     await using({}, async (page, list, sent) => {
       await list.open("orders")

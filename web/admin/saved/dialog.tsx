@@ -2,12 +2,14 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, type SubmitEvent, useId, useState } from "react"
+import { config } from "../config.ts"
 import { useApp } from "../ground/app.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { problemText } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { isolated } from "../model/plain.ts"
+import { useRoles } from "../place/roles.tsx"
 import style from "./saved.module.css"
 import { type SavedView, saveView, type ViewValues } from "./views.ts"
 
@@ -27,10 +29,14 @@ export const SaveDialog = ({ onClose, onSaved, resource, state, view }: SaveDial
   const id = useId()
   const queries = useQueryClient()
   const { isAdmin, user } = useApp()
+  // Admins share with any role. The service knows all roles where it keeps the accounts.
+  const known = config.signIn === "password"
   const given = view === null || view.shared_with === "me" ? [] : view.shared_with
+  const offered = useRoles(isAdmin && known).data?.roles ?? []
+  const choices = [...new Set([...offered, ...user.roles, ...(known ? given : [])])]
   const [name, setName] = useState(view?.name ?? "")
-  const [roles, setRoles] = useState(() => given.filter((role) => user.roles.includes(role)))
-  const [others, setOthers] = useState(() => given.filter((role) => !user.roles.includes(role)).join(", "))
+  const [roles, setRoles] = useState(known ? given : given.filter((role) => user.roles.includes(role)))
+  const [others, setOthers] = useState(known ? "" : given.filter((role) => !user.roles.includes(role)).join(", "))
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
 
@@ -38,9 +44,9 @@ export const SaveDialog = ({ onClose, onSaved, resource, state, view }: SaveDial
     event.preventDefault()
     setBusy(true)
     setError(null)
-    const all = [...roles, ...others.split(",").map((role) => role.trim()).filter((role) => role !== "")]
+    const chosen = [...roles, ...others.split(",").map((role) => role.trim()).filter((role) => role !== "")]
     try {
-      const values = { name, shared_with: all.length === 0 ? "me" as const : all }
+      const values = { name, shared_with: chosen.length === 0 ? "me" as const : chosen }
       const saved = await saveView(queries, resource, view === null ? { ...state, ...values } : values, view)
       say(w.saved(isolated(saved.name)))
       onSaved(saved)
@@ -90,7 +96,7 @@ export const SaveDialog = ({ onClose, onSaved, resource, state, view }: SaveDial
             />{" "}
             {w.me}
           </label>
-          {user.roles.map((role) => (
+          {choices.map((role) => (
             <label key={role}>
               <input
                 type="checkbox"
@@ -102,7 +108,7 @@ export const SaveDialog = ({ onClose, onSaved, resource, state, view }: SaveDial
             </label>
           ))}
         </fieldset>
-        {isAdmin && (
+        {isAdmin && !known && (
           <label>
             <span className="label">{w.others}</span>
             <span className="input">
