@@ -51,3 +51,13 @@ it("tells the budgets of the app as the build has them", () => {
   expect(read("docs/design.md")).toContain(`of ${most("first list")} KB`)
   expect(read("docs/design.md")).toContain(`keep to its ${most("sign-in")} KB`)
 })
+
+it("tells how long files are", () => {
+  const [, most = ""] = read("CONTRIBUTING.md").match(/none more than (\d+);/) ?? []
+  const shipped = paths.filter((path) =>
+    /^(?:core|adapters|composition|web)\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path)
+  )
+  const lines = shipped.map((path) => ({ path, lines: read(path).split("\n").length - 1 }))
+  expect(lines.filter((each) => each.lines > Number(most))).toEqual([])
+  expect(lines.filter((each) => each.lines < 400).length * 2).toBeGreaterThan(lines.length)
+})
