@@ -128,7 +128,8 @@ const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
     ...(has("timestamp", "range", "native") ? ["set timezone = 'UTC'"] : []),
     ...(has("timestamp", "date", "range", "native") ? ["set datestyle = 'ISO, MDY'"] : []),
     ...(has("float", "native") ? ["set extra_float_digits = 1"] : []),
-    ...(has("interval") ? ["set intervalstyle = 'iso_8601'"] : [])
+    ...(has("interval", "native") ? ["set intervalstyle = 'iso_8601'"] : []),
+    ...(has("native") ? ["set bytea_output = 'hex'"] : [])
   ]
 }
 

@@ -159,12 +159,13 @@ const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
 
 /**
  * Settings that answers depend on, whatever the server's defaults are: `similar` is defined by 0.3, floats are written in full, intervals as
- * durations, and nothing equals a null. Rules for callers without a value count on the last.
+ * durations, bytes within other types as hexadecimal digits, and nothing equals a null. Rules for callers without a value count on the last.
  */
 const meanings = {
   "pg_trgm.similarity_threshold": "0.3",
   extra_float_digits: "1",
   intervalstyle: "iso_8601",
+  bytea_output: "hex",
   transform_null_equals: "off",
   array_nulls: "on"
 } as const
