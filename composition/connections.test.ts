@@ -3,16 +3,22 @@ import { fixedConnections, mostConnections, type PoolSizes, shareConnections, us
 
 const none = { read: null, write: null, auth: null, jobs: null }
 
-it("are 43 at most where nothing is set, and one more with a database for accounts", () => {
-  expect(mostConnections(usualSizes, false)).toBe(43)
-  expect(mostConnections(usualSizes, true)).toBe(44)
+it("are 47 at most where nothing is set, and one more with a database for accounts", () => {
+  expect(mostConnections(usualSizes, false)).toBe(47)
+  expect(mostConnections(usualSizes, true)).toBe(48)
   expect(shareConnections(none, null, false).sizes).toEqual(usualSizes)
-  expect(shareConnections(none, 43, false).sizes).toEqual(usualSizes)
+  expect(shareConnections(none, 43, false).sizes).toEqual({ ...usualSizes, short: 0 })
 })
 
 it("share one bound, and keep sizes that are given", () => {
-  expect(shareConnections(none, 22, false).sizes).toEqual({ read: 4, write: 4, auth: 2, jobs: 4 })
-  expect(shareConnections({ ...none, read: 8 }, 22, false).sizes).toEqual({ read: 8, write: 2, auth: 1, jobs: 2 })
+  expect(shareConnections(none, 22, false).sizes).toEqual({ read: 4, write: 4, auth: 2, jobs: 4, short: 0 })
+  expect(shareConnections({ ...none, read: 8 }, 22, false).sizes).toEqual({
+    read: 8,
+    write: 2,
+    auth: 1,
+    jobs: 2,
+    short: 0
+  })
 })
 
 it("never are more than the bound, and refuse one that is too small", () => {

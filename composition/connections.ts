@@ -11,9 +11,11 @@ export interface PoolSizes {
   readonly write: number
   readonly auth: number
   readonly jobs: number
+  /** For reads with a short time limit, which need none: others serve them with more round trips. */
+  readonly short: number
 }
 
-export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10 }
+export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10, short: 4 }
 
 /**
  * Connections of every process, whatever the sizes of its pools: two for long answers, one for readiness, those of the queue, and one that renews leases
@@ -22,16 +24,16 @@ export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10 }
 export const fixedConnections = (ownAccounts: boolean): number => 2 + 1 + queueConnections + 1 + (ownAccounts ? 1 : 0)
 
 /** Connections that a process holds at most, in all its databases. */
-export const mostConnections = ({ auth, jobs, read, write }: PoolSizes, ownAccounts: boolean): number =>
-  read + write + auth + jobs + fixedConnections(ownAccounts)
+export const mostConnections = ({ auth, jobs, read, short, write }: PoolSizes, ownAccounts: boolean): number =>
+  read + write + auth + jobs + short + fixedConnections(ownAccounts)
 
 /**
  * The sizes of the pools within a bound of the whole process. A size that is given stays. The others share the rest in proportion to their usual sizes, and
- * have at least one connection each. `sizes` is null where the bound is too small, and `least` says which one would do. Without a bound the others have
- * their usual sizes.
+ * have at least one connection each. None is kept for short time limits. `sizes` is null where the bound is too small, and `least` says which one would do.
+ * Without a bound the others have their usual sizes.
  */
 export const shareConnections = (
-  given: { readonly [name in keyof PoolSizes]: number | null },
+  given: { readonly [name in Exclude<keyof PoolSizes, "short">]: number | null },
   bound: number | null,
   ownAccounts: boolean
 ): { readonly sizes: PoolSizes | null; readonly least: number } => {
@@ -40,10 +42,11 @@ export const shareConnections = (
     read: read ?? share(usualSizes.read),
     write: write ?? share(usualSizes.write),
     auth: auth ?? share(usualSizes.auth),
-    jobs: jobs ?? share(usualSizes.jobs)
+    jobs: jobs ?? share(usualSizes.jobs),
+    short: 0
   })
   const least = mostConnections(sizeOf(() => 1), ownAccounts)
-  if (bound === null) return { sizes: sizeOf((usual) => usual), least }
+  if (bound === null) return { sizes: { ...sizeOf((usual) => usual), short: usualSizes.short }, least }
   if (bound < least) return { sizes: null, least }
   const kept = mostConnections(sizeOf(() => 0), ownAccounts)
   const shared = mostConnections(sizeOf((usual) => usual), ownAccounts) - kept

@@ -287,6 +287,7 @@ const databaseOf = ({ settings }: Start, { url }: Databases, { metrics }: Teleme
   url,
   readConnections: settings.connections.read,
   writeConnections: settings.connections.write,
+  shortConnections: settings.connections.short,
   ...given({ waitMs: settings.waitMs, onWait: metrics?.onWait, pooler: settings.pooler })
 })
 

@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { defaultSchemas, type Schemas } from "../../core/domain/declare/schemas.ts"
+import { hastyMs, wholeMs } from "../../core/domain/read/guard.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { RecordsError } from "../../core/ports/records.ts"
 import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
@@ -27,6 +28,11 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number
   /** Most connections for reads. Default 10. */
   readonly readConnections?: number
+  /**
+   * Most connections for reads with a short time limit, half of them for each of two limits. Default 4. Where they are in use, those for reads serve, in a
+   * transaction.
+   */
+  readonly shortConnections?: number
   /** Most connections for transactions. Default 10. */
   readonly writeConnections?: number
   /** Longest wait for a free connection in milliseconds, then `Overloaded`. Default 5000. */
@@ -106,8 +112,8 @@ export interface Postgres {
    */
   readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
   /**
-   * One read-only statement under the statement timeout. With `timeoutMs` it runs under that limit, in a transaction of its own. `refuse`
-   * says what its failures mean.
+   * One read-only statement under the statement timeout. With `timeoutMs` it runs under that limit: on a connection that has it, or in a
+   * transaction of its own. `refuse` says what its failures mean.
    */
   readonly read: (
     sql: string,
@@ -137,6 +143,7 @@ export interface Postgres {
 const defaults = {
   statementTimeoutMs: 15_000,
   readConnections: 10,
+  shortConnections: 4,
   writeConnections: 10,
   waitMs: 5_000,
   connectTimeoutMs: 5_000,
@@ -232,6 +239,8 @@ const discard = ({ connection, pool }: Lease): Effect.Effect<void> => pool.inval
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
   readonly use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError | RecordsError>
+  /** Whether one who comes now need not wait. */
+  readonly isFree: () => boolean
   readonly usage: () => Omit<PoolUse, "pool">
 }
 
@@ -315,6 +324,7 @@ const makeGate = (
     return waiting
   }
   return {
+    isFree: () => free.length > 0,
     usage: () => ({
       size,
       busy: size - free.length,
@@ -463,6 +473,15 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       long: open(forReads, "read", longReaders),
       write: open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
     }
+    // A limit that a session begins with takes no statements of its own.
+    const limits = [hastyMs, wholeMs]
+    const places = Math.floor(settings.shortConnections / limits.length)
+    const short = new Map(limits.map((ms) => {
+      const startup = { ...forReads, statement_timeout: `${ms}ms` }
+      return [ms, open(startup, "read", places, usualBytes)] as const
+    }))
+    /** Connections of these that have planned a statement. */
+    const planned = new WeakSet<PgConnection.PgConnection>()
     const pooled = {
       read: open({}, "read", settings.readConnections, usualBytes),
       long: open({}, "read", longReaders),
@@ -496,7 +515,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       pooler === undefined ? Effect.flatMap(direction, then) : then(pooler)
 
     const locals = Object.entries(meanings).map(([name, value]) => `set_config('${name}', '${value}', true)`).join(", ")
-    const local = (timeoutMs: number) => `select set_config('statement_timeout', '${timeoutMs}ms', true), ${locals}`
+    const limited = (timeoutMs: number) => `select set_config('statement_timeout', '${timeoutMs}ms', true)`
+    /** What a transaction begins with besides its time limit: without a pooler the session has the other settings. */
+    const local = (timeoutMs: number, pooler: boolean) => limited(timeoutMs) + (pooler ? `, ${locals}` : "")
 
     const readOn = (
       pooler: boolean,
@@ -511,9 +532,25 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       if (!pooler && how.timeoutMs === undefined && how.settings === undefined) {
         return translated(gate.use((lease) => query(lease, sql, params, prepare)), meaning)
       }
+      const own = !prepare || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
+        ? undefined
+        : short.get(how.timeoutMs)
+      // Where all of them are in use, and for what is not asked again and again, the usual connections serve, in a transaction with the limit.
+      if (own?.isFree() === true) {
+        return translated(
+          own.use((lease) => {
+            const rows = query(lease, sql, params, prepare)
+            if (planned.has(lease.connection)) return rows
+            planned.add(lease.connection)
+            // A new connection reads the catalogue first, for which the limit is not meant. How that ends does not matter.
+            return Effect.andThen(Effect.ignore(query(lease, `explain ${sql}`, params, false)), rows)
+          }),
+          meaning
+        )
+      }
       const settings = Object.entries(how.settings ?? {}).map(([name, value]) => `set local ${name} = ${value}`)
-      const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs), ...settings]
-      const ends = { begin, prepare: false, refused: how.refuse ?? refuse }
+      const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs, pooler), ...settings]
+      const ends = { begin, prepare: !pooler, refused: how.refuse ?? refuse }
       return translated(
         gate.use((lease) => betweenBeginAndCommit(lease, ends, query(lease, sql, params, prepare))),
         meaning
@@ -542,9 +579,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       decided((pooler) => {
         const meaning = readMeaning(how)
         const gate = (pooler ? pooled : direct).long
-        const limited = pooler || how.timeoutMs !== undefined
-        const begin = ["begin read only", ...(limited ? [local(how.timeoutMs ?? statementTimeoutMs)] : [])]
-        const ends = { begin, prepare: false, refused: meaning }
+        const isLimited = pooler || how.timeoutMs !== undefined
+        const begin = ["begin read only", ...(isLimited ? [local(how.timeoutMs ?? statementTimeoutMs, pooler)] : [])]
+        const ends = { begin, prepare: !pooler, refused: meaning }
         const rows: Array<Array<string | null>> = []
         const walk = (lease: Lease) =>
           Effect.gen(function*() {
@@ -571,7 +608,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     ) =>
       decided((pooler) => {
         const gate = pooler ? pooled.write : direct.write
-        const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
+        const begin = pooler ? ["begin", local(statementTimeoutMs, pooler)] : ["begin"]
         const ends = { begin, prepare: !pooler, refused: refuseCommit }
         const work = gate.use((lease) => {
           // Behind a pooler the time limit belongs to a transaction, so there is always one.

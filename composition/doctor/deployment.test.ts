@@ -7,9 +7,9 @@ import { checkConnections, checkSettings } from "./deployment.ts"
 const allowing = (free: number) => ({ query: async () => ({ rows: [{ free: String(free) }] }) }) as unknown as Client
 
 it.each([
-  ["one database", {}, 43],
+  ["one database", {}, 47],
   ["a bound of one process", { SERVICE_CONNECTIONS: "20" }, 18],
-  ["accounts in another one", { ADMIN_DATABASE_URL: "postgres://localhost/accounts" }, 44]
+  ["accounts in another one", { ADMIN_DATABASE_URL: "postgres://localhost/accounts" }, 48]
 ])("counts every connection that an instance may open: %s", async (_, env, most) => {
   const { settings } = readSettings(env, ".")
   expect(await checkConnections(allowing(most), settings)).toEqual([])

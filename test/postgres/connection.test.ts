@@ -15,6 +15,7 @@ import type { TransactionHandle } from "../../adapters/postgres/transaction.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
+import { hastyMs, wholeMs } from "../../core/domain/read/guard.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
 import type { Cell } from "../../core/domain/value/kind.ts"
 import type { RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
@@ -122,6 +123,33 @@ layer(databaseLayer(schema), live)("connections", (it) => {
         )
         expect(waited).toBe("Timeout")
         expect(yield* reasonInTime(unchanged(records))).toBe("success")
+      }))
+
+    it.effect("reads under a time limit of the read's own, however many come at once, and under the usual one after that", () =>
+      Effect.gen(function*() {
+        const { postgres } = yield* open({ pooler, readConnections: 1 })
+        const asked = "select current_setting('statement_timeout'), pg_backend_pid()::text"
+        const read = (timeoutMs?: number) =>
+          postgres.read(asked, [], { prepare: true, ...timeoutMs === undefined ? {} : { timeoutMs } })
+        const limits = (timeoutMs: number) =>
+          Effect.map(
+            Effect.all(Array.from({ length: 5 }, () => read(timeoutMs)), { concurrency: "unbounded" }),
+            (found) => expect(found.map(([row]) => row![0])).toEqual(Array(5).fill(`${timeoutMs}ms`))
+          )
+        for (const timeoutMs of [hastyMs, wholeMs, 100]) {
+          expect(yield* reasonInTime(limits(timeoutMs))).toBe("success")
+          expect((yield* read())[0]![0]).toBe("15s")
+        }
+        const ended = postgres.read("select pg_sleep(3600)::text", [], { prepare: true, timeoutMs: hastyMs })
+        expect(yield* reasonOf(ended)).toBe("Timeout")
+        const deleted = "delete from jobs where id = 99 returning id::text"
+        expect(yield* stateOf(postgres.read(deleted, [], { prepare: true, timeoutMs: wholeMs }))).toBe("25006")
+        if (pooler) return
+        // One statement is all that the server gets, on a connection that has planned before.
+        let pid: string | null = null
+        const alone = Effect.map(read(hastyMs), ([row]) => pid = row![1]!)
+        expect(yield* reasonInTime(alone)).toBe("success")
+        expect(yield* rows(`select query from pg_stat_activity where pid = ${pid}`)).toEqual([[asked]])
       }))
 
     it.effect("reads long and short answers after one that was too long", () =>
