@@ -127,7 +127,8 @@ layer(connectionLayer(tableTypes), live)((it) => {
       show,
       reaches: (runs) => {
         expect(met.nulls).toBeGreaterThan(runs * asked / 4)
-        expect(met.values).toBeGreaterThan(runs * asked / 4)
+        // About a quarter of them: fewer in a short run, by chance.
+        expect(met.values).toBeGreaterThan(runs * asked / 5)
         expect(met.ties).toBeGreaterThan(runs * asked / 8)
         expect(met.several).toBeGreaterThan(runs * asked / 4)
       }
