@@ -22,7 +22,6 @@ import {
 } from "node:fs"
 import { createServer } from "node:net"
 import { basename, join } from "node:path"
-import { ownJson } from "../../core/domain/own-json.ts"
 import { programIn } from "./binaries.ts"
 import {
   EmbeddedDatabaseError,
@@ -191,7 +190,7 @@ export const passwordOf = (base: string): string | undefined => readTcp(base)?.p
 
 const readTcp = (base: string): TcpAccess | undefined => {
   const text = ifPresent(() => readFileSync(tcpFile(base), "utf8"))
-  return text === undefined ? undefined : ownJson<TcpAccess>(text)
+  return text === undefined ? undefined : JSON.parse(text)
 }
 
 /** Keeps a password for this cluster and returns the file for initdb. */

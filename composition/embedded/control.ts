@@ -10,7 +10,6 @@
 import { chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { dirname, join } from "node:path"
-import { ownJson } from "../../core/domain/own-json.ts"
 
 /** Exit code of a supervisor that gave up for good. Its message says why, and another try would end the same way. */
 export const EXIT_FINAL = 78
@@ -117,7 +116,7 @@ export const readRun = (base: string): RunFile | undefined => {
   const text = ifPresent(() => readFileSync(runPath(base), "utf8"))
   if (text === undefined) return undefined
   try {
-    const run = ownJson<RunFile>(text)
+    const run: RunFile = JSON.parse(text)
     return typeof run.control === "string" && Number.isInteger(run.supervisor) ? run : undefined
   } catch {
     return undefined
@@ -178,7 +177,10 @@ const greet = async (base: string): Promise<Attachment & { run: RunFile } | unde
   const socket = connect(run.control)
   socket.on("error", () => socket.destroy()) // for its whole life; `close` follows
   const line = await lineFrom(socket)
-  if (line !== undefined) return { socket, connection: ownJson<ServerAddress>(line), run }
+  if (line !== undefined) {
+    const connection: ServerAddress = JSON.parse(line)
+    return { socket, connection, run }
+  }
   socket.destroy()
   return undefined
 }

@@ -8,7 +8,6 @@
 import { lstatSync, rmSync, writeSync } from "node:fs"
 import { createServer, Socket } from "node:net"
 import { join } from "node:path"
-import { ownJson } from "../../core/domain/own-json.ts"
 import { completeLibraries, programIn } from "./binaries.ts"
 import {
   type Cluster,
@@ -254,7 +253,7 @@ process.on("SIGTERM", () => {
 })
 process.umask(0o077)
 
-const request = ownJson<StartRequest>(process.argv[2] ?? "")
+const request: StartRequest = JSON.parse(process.argv[2] ?? "")
 try {
   const running = await bringUp(request)
   if (running === undefined) process.exit(EXIT_RETRY)

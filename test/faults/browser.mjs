@@ -46,8 +46,8 @@ export const faults = [
   {
     rule: "a view is shared with the roles that were chosen",
     file: "web/admin/saved/dialog.tsx",
-    old: "shared_with: all.length === 0 ? \"me\" as const : all }",
-    new: "shared_with: all.length === 0 ? \"me\" as const : \"me\" as const }",
+    old: "shared_with: chosen.length === 0 ? \"me\" as const : chosen }",
+    new: "shared_with: \"me\" as const }",
     tests: ["test/browser/admin/reach.test.ts"]
   },
   {

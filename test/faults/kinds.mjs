@@ -53,7 +53,7 @@ export const faults = [
   {
     rule: "changes are captured with intervals as durations",
     file: "adapters/postgres/capture.ts",
-    old: "has(\"interval\") ?",
+    old: "has(\"interval\", \"native\") ?",
     new: "has() ?",
     tests: ["test/postgres/changes.test.ts"]
   },

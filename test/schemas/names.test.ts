@@ -26,7 +26,7 @@ it("leaves the statements, questions and scripts of all migrations as they were"
   expect(found).toEqual([
     ["service", "371eff9a05845da9", "e3b0c44298fc1c14", "2c567c76236ef028"],
     ["jobs", "4151e670e02c21cd", "f0489e2bd7e57971", "508e686829b710d6"],
-    ["auth", "017cc16be40c340e", "e3b0c44298fc1c14", "672161bdea88e26c"],
+    ["auth", "2734aa517de8f896", "e3b0c44298fc1c14", "19032308966887f4"],
     ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
     ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],
     ["tasks", "d283265000d81a3b", "e3b0c44298fc1c14", "a461ee9c68858c47"],
