@@ -1,4 +1,5 @@
 // How the page of a record treats the person in front of it: reasons beside what they are about, nothing that was typed lost or repeated, nothing that moves.
+import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
@@ -237,6 +238,9 @@ describe.skipIf(chromiumPath === null)("the session", () => {
         }, word)
       await tell("out")
       await record.dialog("Sign in again").waitFor()
+      // Two tokens of one session and second are the same text.
+      const { iat = 0 } = decodeJwt(before!.replace("Bearer ", ""))
+      await expect.poll(() => Date.now() / 1_000).toBeGreaterThan(iat + 1)
       tokens.length = 0
       await tell("in")
       await record.dialog("Sign in again").waitFor({ state: "detached" })

@@ -1,7 +1,7 @@
 /** A text input with a list to choose from, by mouse and keys (the combobox of APG). What is offered, and what a typed text means, is decided by whoever draws it. */
 
 import { ChevronsUpDown } from "lucide-react"
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react"
 import { Popover } from "react-aria-components"
 import { useMessages } from "../messages/locale.tsx"
 import style from "./input.module.css"
@@ -88,6 +88,12 @@ export const Combo = <T extends object>(props: ComboProps<T>): ReactNode => {
   const listId = useId()
   const box = useRef<HTMLDivElement>(null)
   const input = useRef<HTMLInputElement>(null)
+  /** Whether the text is selected as a whole, so that what is typed takes its place. */
+  const selected = useRef(false)
+  const select = (): void => {
+    input.current?.select()
+    selected.current = true
+  }
   const begin = (): void => {
     setAt(null)
     onOpen(true)
@@ -99,10 +105,14 @@ export const Combo = <T extends object>(props: ComboProps<T>): ReactNode => {
   useEffect(() => {
     // The choices of a cell open at once.
     if (!autoFocus || !compact) return
-    input.current?.select()
+    select()
     onOpen(true)
     // Once, as the cell is opened.
   }, [autoFocus, compact])
+  useLayoutEffect(() => {
+    // A title that arrives in place of a key would leave the caret behind it.
+    if (selected.current && document.activeElement === input.current) input.current?.select()
+  }, [text])
   const index = Math.min(at ?? first, options.length - 1)
   const active = open ? options[index] : undefined
   const choose = (option: T): void => {
@@ -111,6 +121,8 @@ export const Combo = <T extends object>(props: ComboProps<T>): ReactNode => {
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return
+    // Keys may move the caret.
+    if (event.key !== "Shift") selected.current = false
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
     if (step !== 0) {
       if (open) setAt((index + step + options.length) % Math.max(1, options.length))
@@ -143,12 +155,16 @@ export const Combo = <T extends object>(props: ComboProps<T>): ReactNode => {
         disabled={disabled}
         dir="auto"
         value={text}
-        onClick={({ currentTarget }) => {
-          if (open) return
+        onClick={() => {
+          if (open) {
+            selected.current = false
+            return
+          }
           begin()
-          currentTarget.select()
+          select()
         }}
         onChange={({ target }) => {
+          selected.current = false
           setAt(0)
           onText(target.value)
           onOpen(true)
