@@ -239,7 +239,7 @@ const discard = ({ connection, pool }: Lease): Effect.Effect<void> => pool.inval
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
   readonly use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError | RecordsError>
-  /** Whether one who comes now need not wait. */
+  /** Whether a connection is free, so that a request need not wait. */
   readonly isFree: () => boolean
   readonly usage: () => Omit<PoolUse, "pool">
 }
@@ -473,14 +473,14 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       long: open(forReads, "read", longReaders),
       write: open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
     }
-    // A limit that a session begins with takes no statements of its own.
+    // A session that begins with the limit needs no statements that set it.
     const limits = [hastyMs, wholeMs]
     const places = Math.floor(settings.shortConnections / limits.length)
     const short = new Map(limits.map((ms) => {
       const startup = { ...forReads, statement_timeout: `${ms}ms` }
       return [ms, open(startup, "read", places, usualBytes)] as const
     }))
-    /** Connections of these that have planned a statement. */
+    /** Connections of the pools for short limits that have planned a statement. */
     const planned = new WeakSet<PgConnection.PgConnection>()
     const pooled = {
       read: open({}, "read", settings.readConnections, usualBytes),
@@ -532,17 +532,17 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       if (!pooler && how.timeoutMs === undefined && how.settings === undefined) {
         return translated(gate.use((lease) => query(lease, sql, params, prepare)), meaning)
       }
-      const own = !prepare || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
+      const limitedGate = !prepare || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
         ? undefined
         : short.get(how.timeoutMs)
-      // Where all of them are in use, and for what is not asked again and again, the usual connections serve, in a transaction with the limit.
-      if (own?.isFree() === true) {
+      // A connection with the limit is not waited for, and a rare statement takes none. The usual connections serve both, in a transaction with the limit.
+      if (limitedGate?.isFree() === true) {
         return translated(
-          own.use((lease) => {
+          limitedGate.use((lease) => {
             const rows = query(lease, sql, params, prepare)
             if (planned.has(lease.connection)) return rows
             planned.add(lease.connection)
-            // A new connection reads the catalogue first, for which the limit is not meant. How that ends does not matter.
+            // The first plan of a connection reads the catalogue, too, for which the limit is not meant. So it is made before the statement.
             return Effect.andThen(Effect.ignore(query(lease, `explain ${sql}`, params, false)), rows)
           }),
           meaning

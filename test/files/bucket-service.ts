@@ -3,13 +3,8 @@
  * on its server, which takes long to start.
  */
 
-import {
-  CreateBucketCommand,
-  CreateMultipartUploadCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  S3Client
-} from "@aws-sdk/client-s3"
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, ListObjectsV2Command } from "@aws-sdk/client-s3"
+import type { S3Client } from "@aws-sdk/client-s3"
 import * as Context from "effect/Context"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
@@ -22,7 +17,7 @@ import { defineResource } from "../../core/domain/declare/resource.ts"
 import { s3Files } from "../../core/domain/file/provider.ts"
 import type { SignedPut } from "../../core/ports/storage.ts"
 import { begun, offsetOf, piece } from "../http/files/pieces.ts"
-import { sendSigned } from "../support/bucket.ts"
+import { makeBucket, sendSigned } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
 import { startService, tokenOf } from "../support/composed.ts"
 import type { Answer, Answered, TestService } from "../support/composed.ts"
@@ -84,14 +79,7 @@ export const serviceOnBucket = (server: () => BucketServer): void =>
 
     beforeAll(async () => {
       const { accessKeyId, endpoint, secretAccessKey } = server()
-      client = new S3Client({
-        endpoint,
-        region: "us-east-1",
-        forcePathStyle: true,
-        credentials: { accessKeyId, secretAccessKey },
-        requestChecksumCalculation: "WHEN_REQUIRED"
-      })
-      await client.send(new CreateBucketCommand({ Bucket: "service" }))
+      client = await makeBucket(server(), "service")
       gate = await openGate(Number(new URL(endpoint).port))
       const config = defineConfig({
         resources: [defineResource("docs", {

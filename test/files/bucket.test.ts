@@ -7,10 +7,9 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutBucketCorsCommand,
-  PutObjectCommand,
-  S3Client
+  PutObjectCommand
 } from "@aws-sdk/client-s3"
-import type { CORSRule } from "@aws-sdk/client-s3"
+import type { CORSRule, S3Client } from "@aws-sdk/client-s3"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -21,7 +20,7 @@ import { makeBucketStorage } from "../../adapters/storage-s3/storage.ts"
 import type { Bytes, StorageError, StorageService } from "../../core/ports/storage.ts"
 import { storageContract } from "../contracts/storage.ts"
 import { examplesOf } from "../docs/blocks.ts"
-import { bucketServerNeeded, hasBucketServer, sendSigned, startBucketServer } from "../support/bucket.ts"
+import { bucketServerNeeded, hasBucketServer, makeBucket, sendSigned, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
 import { gather, pattern, pieces } from "../support/bytes.ts"
 import { serviceOnBucket } from "./bucket-service.ts"
@@ -51,15 +50,7 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
 
   beforeAll(async () => {
     server = await startBucketServer()
-    const { accessKeyId, endpoint, secretAccessKey } = server
-    client = new S3Client({
-      endpoint,
-      region: "us-east-1",
-      forcePathStyle: true,
-      credentials: { accessKeyId, secretAccessKey },
-      requestChecksumCalculation: "WHEN_REQUIRED"
-    })
-    await client.send(new CreateBucketCommand({ Bucket: bucket }))
+    client = await makeBucket(server, bucket)
     await client.send(new CreateBucketCommand({ Bucket: "others" }))
   }, 800_000)
   afterAll(() => server?.stop())

@@ -3,6 +3,7 @@
  * seconds to start; one serves a whole test file.
  */
 
+import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3"
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
@@ -51,6 +52,20 @@ const startMs = 120_000
 
 /** Starts the server. A start that fails is tried again, once, in a new folder and on new ports: one of its programs may die of a busy machine. */
 export const startBucketServer = (): Promise<BucketServer> => startOnce().catch(startOnce)
+
+/** Makes a bucket. Gives a client with the keys of the server's owner, to be destroyed by the caller. */
+export const makeBucket = async (server: BucketServer, bucket: string): Promise<S3Client> => {
+  const { accessKeyId, endpoint, secretAccessKey } = server
+  const client = new S3Client({
+    endpoint,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    requestChecksumCalculation: "WHEN_REQUIRED"
+  })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  return client
+}
 
 const startOnce = async (): Promise<BucketServer> => {
   const folder = await mkdtemp(join(tmpdir(), "bucket-"))

@@ -1,8 +1,9 @@
 /** A scope with every kind of field, for tests of the filter language. */
 
 import type { FilterScope } from "../../core/domain/filter/read.ts"
+import { always } from "../../core/domain/filter/tree.ts"
 import type { FilterTree, Operand } from "../../core/domain/filter/tree.ts"
-import type { Field } from "../../core/domain/model/model.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { FieldParts } from "./model.ts"
 import { makeField } from "./model.ts"
 
@@ -43,6 +44,15 @@ export const scopeOf = (fields: readonly Field[], more: Partial<FilterScope> = {
   const names = new Map(fields.map((field) => [field.name, field]))
   for (const field of fields) if (field.alias !== null) names.set(field.alias, field)
   return { names, searched: fields.filter((field) => field.searched), caller: false, ...more }
+}
+
+/** A scope with the first field of a model, and one relation to a record of the same model, with the fields of `scope`. */
+export const scopeThrough = (name: string, model: Model, scope: FilterScope): FilterScope => {
+  const [key] = model.fields
+  if (key === undefined) throw new Error(`${model.name} has no field`)
+  const relation = { name, target: model.name, many: false, from: key, to: key.name }
+  const step = { way: { relation, model, to: key, rows: always }, scope }
+  return scopeOf([key], { relations: { names: () => [name], step: (each) => each === name ? step : null } })
 }
 
 export const filterScope: FilterScope = scopeOf(filterFields)

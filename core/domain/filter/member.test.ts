@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { scopeOf } from "../../../test/support/filter.ts"
+import { scopeOf, scopeThrough } from "../../../test/support/filter.ts"
 import { withPaths } from "../../../test/support/members.ts"
 import { makeModel } from "../../../test/support/model.ts"
 import type { Model } from "../model/model.ts"
@@ -8,7 +8,7 @@ import type { Cell } from "../value/kind.ts"
 import { evaluate, evaluateKnown } from "./evaluate.ts"
 import { printFilter } from "./print.ts"
 import { type FilterError, type FilterScope, readFilter, readOrder } from "./read.ts"
-import { always, type Bindings, fieldsOf, type FilterTree } from "./tree.ts"
+import { type Bindings, fieldsOf, type FilterTree } from "./tree.ts"
 
 const model = withPaths(
   makeModel({
@@ -127,21 +127,7 @@ describe("a path into JSON", () => {
   })
 
   it("stands at the end of relations", () => {
-    const from = scopeOf(model.fields.slice(0, 1), {
-      relations: {
-        names: () => ["product"],
-        step: (name) =>
-          name !== "product" ? null : {
-            way: {
-              relation: { name, target: "products", many: false, from: model.fields[0]!, to: "id" },
-              model,
-              to: model.fields[0]!,
-              rows: always
-            },
-            scope
-          }
-      }
-    })
+    const from = scopeThrough("product", model, scope)
     const text = "product.meta.size.width > 10"
     expect(read(text, from)).toMatchObject({ op: "some", item: { op: "compare", field: { name: "meta.size.width" } } })
     expect(printFilter(read(text, from))).toBe(text)

@@ -1,13 +1,13 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { scopeOf } from "../../../test/support/filter.ts"
+import { scopeOf, scopeThrough } from "../../../test/support/filter.ts"
 import { withPaths } from "../../../test/support/members.ts"
 import { makeModel } from "../../../test/support/model.ts"
 import { pathNames, pathParts, pathText } from "../model/path.ts"
 import { evaluate } from "./evaluate.ts"
 import { printFilter } from "./print.ts"
 import { type FilterScope, readFilter, readOrder } from "./read.ts"
-import { always, type FilterTree } from "./tree.ts"
+import type { FilterTree } from "./tree.ts"
 
 const odd = `it's "a.b", \\ (c) * x`
 const paths = ["net weight", "a.b", "1st", "é", odd].map((name) => pathText(["size", name]))
@@ -24,22 +24,7 @@ const scope: FilterScope = {
   ...own,
   names: new Map([...own.names, ...model.members!.map((member) => [member.name, member] as const)])
 }
-const far: FilterScope = {
-  ...scopeOf(model.fields.slice(0, 1)),
-  relations: {
-    names: () => ["product"],
-    step: (name) =>
-      name !== "product" ? null : {
-        way: {
-          relation: { name, target: "products", many: false, from: model.fields[0]!, to: "id" },
-          model,
-          to: model.fields[0]!,
-          rows: always
-        },
-        scope
-      }
-  }
-}
+const far = scopeThrough("product", model, scope)
 const read = (text: string, at = scope): FilterTree =>
   Result.getOrThrowWith(readFilter(text, at), (errors) => new Error(`${text} ${JSON.stringify(errors)}`))
 
