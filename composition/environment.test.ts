@@ -16,6 +16,7 @@ describe("settings", () => {
       host: "127.0.0.1",
       port: null,
       connections: { read: 10, write: 10, auth: 5, jobs: 10 },
+      drainSeconds: null,
       log: null,
       pooler: null
     })
@@ -52,6 +53,7 @@ describe("settings", () => {
     ["SERVICE_POOLER", "maybe"],
     ["SERVICE_READ_CONNECTIONS", "0"],
     ["SERVICE_CONNECTIONS", "11"],
+    ["SERVICE_DRAIN_SECONDS", "5s"],
     ["SERVICE_LOG", "xml"]
   ])("refuse %s=%s by its name, without a secret", (name, value) => {
     const { refusals, settings } = readSettings({ [name]: value }, "/")

@@ -59,6 +59,8 @@ export interface Settings {
   readonly maxInFlight: number | null
   /** `SERVICE_REQUEST_TIMEOUT_MS`: longest time for a whole request to arrive, body included. Null: 30000. */
   readonly requestTimeoutMs: number | null
+  /** `SERVICE_DRAIN_SECONDS`: how long the service goes on after SIGTERM while `/readyz` says 503. Null: 0 on a terminal, else 5. */
+  readonly drainSeconds: number | null
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
   /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
@@ -251,6 +253,7 @@ export const readSettings = (
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
+    drainSeconds: count("SERVICE_DRAIN_SECONDS", 0, 3_600),
     jobs: jobs !== "false",
     drainToken,
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },

@@ -56,6 +56,11 @@ export interface Server {
   readonly auth: Auth | null
   /** Logs something that went wrong outside of any request: what kind of error and where, never its text. */
   readonly report: (event: string, error: unknown) => void
+  /**
+   * Goes on answering for `SERVICE_DRAIN_SECONDS` while `/readyz` says 503 and each answer closes its connection, so that load balancers send requests
+   * elsewhere. Call it before `close`.
+   */
+  readonly drain: () => Promise<void>
   /** Stops accepting, lets running requests finish, closes connections, lets the embedded database go. May be called again. */
   readonly close: () => Promise<void>
 }
@@ -84,7 +89,7 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
     Effect.runPromise(Scope.provide(effect, scope))
   try {
     await inScope(Effect.addFinalizer(() => Effect.sync(log.flush)))
-    const { address, admin, auth, port } = await inScope(startAll({
+    const { address, admin, auth, drain, port } = await inScope(startAll({
       assembly,
       settings: read.settings,
       log,
@@ -109,6 +114,7 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
       admin,
       auth,
       report: (event, error) => log.line(errorLine(event, "", error)),
+      drain,
       close
     }
   } catch (error) {
@@ -124,17 +130,30 @@ export const explain = (error: unknown): string =>
     ? error.message
     : fileProblem(error) ?? (error instanceof Error ? error.stack ?? error.message : String(error))
 
-/** Closes the server at the first SIGTERM or SIGINT and ends the process; a second one ends it at once. */
-export const closeOnSignal = (server: Pick<Server, "close">): void =>
-  onSignal(() => {
-    server.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`${explain(error)}\n`)
-        process.exit(1)
-      }
-    )
-  })
+/** Longest time from the end of the drain to the end of the process, in milliseconds: jobs have 30 seconds, and what they leave is given back. */
+const closingMs = 40_000
+
+/** Drains and closes the server, and ends the process. */
+const endWith = async (server: Pick<Server, "close" | "drain">, limitMs: number): Promise<never> => {
+  try {
+    await server.drain()
+    // A database that hangs answers neither a statement nor the end of a connection. Nothing that was acknowledged is lost: a job that is held runs again.
+    const late = setTimeout(() => {
+      process.stderr.write(`The service did not close within ${limitMs / 1_000} seconds, so its process ends now.\n`)
+      process.exit(1)
+    }, limitMs)
+    await server.close()
+    clearTimeout(late)
+    return process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`)
+    return process.exit(1)
+  }
+}
+
+/** Drains and closes the server at the first SIGTERM or SIGINT and ends the process; a second one ends it at once. */
+export const closeOnSignal = (server: Pick<Server, "close" | "drain">, limitMs = closingMs): void =>
+  onSignal(() => void endWith(server, limitMs))
 
 /**
  * Two things must not end a server that many use: a rejected promise of a hook or rule that no code waited for, and a reader of the log that

@@ -75,6 +75,8 @@ export interface Started {
   readonly auth: Auth | null
   readonly address: string
   readonly port: number
+  /** Tells load balancers that the service is about to stop, and gives them the time of the settings to notice. */
+  readonly drain: () => Promise<void>
 }
 
 /** Opens something that the scope closes. A failure is the error itself. */
@@ -209,13 +211,19 @@ const closedPort = (error: unknown, host: string, port: number): StartupError =>
   }])
 }
 
+/** An open port. A worker drains nothing: nobody sends it requests. */
+type Port = Omit<Listener, "drain"> & Partial<Pick<Listener, "drain">>
+
+/** Seconds that a service goes on after SIGTERM where nothing is set: as long as load balancers take to notice. At a terminal there is none. */
+const usualDrainSeconds = (): number => process.stdin.isTTY || process.stdout.isTTY ? 0 : 5
+
 /** Where a worker tells that it is up; without a port it does not. */
 const openWatch = async (
   workers: Workers,
   admin: Admin,
   { host }: Settings,
   port: number | null
-): Promise<Pick<Listener, "address" | "port" | "close">> => {
+): Promise<Port> => {
   if (port === null) return { address: host, port: 0, close: () => Promise.resolve() }
   const { openHealth } = await import("./worker.ts")
   const ready = async (): Promise<boolean> =>
@@ -366,7 +374,7 @@ const openPort = (
   { assembly, port, settings, worker }: Start,
   admin: Admin,
   workers: Workers | null
-): Promise<Pick<Listener, "address" | "port" | "close">> =>
+): Promise<Port> =>
   worker
     ? openWatch(workers!, admin, settings, port ?? settings.port)
     : openListener(admin, settings, port ?? portOf(settings, assembly.url))
@@ -410,11 +418,17 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
   // Jobs have longer to finish than requests: they begin to when the listener does.
   const outermost = yield* Scope.fork(yield* Effect.scope, "parallel")
   if (workers !== null) yield* Scope.addFinalizer(outermost, Effect.promise(workers.stop))
-  const { address, port } = yield* Scope.provide(
+  const { address, drain, port } = yield* Scope.provide(
     opened(() => openPort(start, admin, workers), ({ close }) => close()),
     outermost
   )
   // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.
   accounts.auth?.warm().catch(() => {})
-  return { admin, auth: accounts.auth, address, port }
+  return {
+    admin,
+    auth: accounts.auth,
+    address,
+    port,
+    drain: () => drain?.((settings.drainSeconds ?? usualDrainSeconds()) * 1_000) ?? Promise.resolve()
+  }
 })

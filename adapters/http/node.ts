@@ -12,6 +12,7 @@ import { createServer } from "node:http"
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Problem } from "../../core/domain/problem.ts"
 import type { Edge } from "./handle.ts"
 import { brokenBody, tooLarge } from "./request.ts"
@@ -48,6 +49,11 @@ export interface ListenOptions {
 export interface Listener {
   readonly port: number
   readonly address: string
+  /**
+   * Says that the service is about to stop, and goes on answering for so many milliseconds: `/readyz` is 503, and each answer closes its connection. So a load
+   * balancer sends its requests elsewhere before the port closes.
+   */
+  readonly drain: (milliseconds: number) => Promise<void>
   /** Stops accepting, lets requests that have arrived finish within the grace time, cuts the rest and waits until their work has stopped. */
   readonly close: () => Promise<void>
 }
@@ -314,6 +320,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   const lingerMs = options.lingerMs ?? 5_000
   /** Requests whose work goes on, and who waits for there to be none. */
   let running = 0
+  /** Whether the port is being closed. While the service only drains, a connection may still bring a request. */
+  let isClosing = false
   let allStopped = (): void => {}
   /**
    * Every open connection with the responses it still owes. What comes and goes with each request is kept in arrays and numbers. When a Map or
@@ -405,7 +413,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     res.once("close", () => {
       owed.splice(owed.indexOf(one), 1)
       // An answer of before the drain leaves its connection open.
-      if (owed.length === 0 && edge.isDraining()) req.socket.destroySoon()
+      if (owed.length === 0 && isClosing) req.socket.destroySoon()
     })
     const done = fiber.pollUnsafe()
     if (done !== undefined) return answer(done)
@@ -463,6 +471,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
 
   const close = async (): Promise<void> => {
     edge.drain()
+    isClosing = true
     // The event loop reads arrived bytes during these turns. A connection with an unread request must not count as idle.
     for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve))
     // To Node a connection is idle whose answer was handed over, sent or not.
@@ -481,7 +490,15 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       server.off("error", reject)
       const bound = server.address() as AddressInfo
       let closing: Promise<void> | null = null
-      resolve({ port: bound.port, address: bound.address, close: () => closing ??= close() })
+      resolve({
+        port: bound.port,
+        address: bound.address,
+        drain: (milliseconds) => {
+          edge.drain()
+          return sleep(milliseconds, undefined, { ref: false })
+        },
+        close: () => closing ??= close()
+      })
     })
   })
 }

@@ -460,8 +460,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
         await Promise.race([failed, briefly()])
       }
     }
-    await choring
-    await Promise.race([Promise.all(handed), briefly()])
+    await Promise.race([Promise.all([choring, ...handed]), briefly()])
     engine.ended = true
     progresses.stop()
     await engine.leases.stop()

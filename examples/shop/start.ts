@@ -222,6 +222,7 @@ const main = async (): Promise<void> => {
       dev
     })
     closeOnSignal({
+      drain: server.drain,
       close: () => {
         closing = true
         return close()

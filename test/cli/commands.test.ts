@@ -104,7 +104,7 @@ describe("init", () => {
 
 describe("on a database", () => {
   let database: TestDatabase
-  const configured = () => notesProject({ DATABASE_URL: database.url })
+  const configured = (env: Record<string, string> = {}) => notesProject({ DATABASE_URL: database.url, ...env })
   beforeAll(async () => {
     database = await openDatabase(table)
     await using project = configured()
@@ -217,6 +217,16 @@ describe("on a database", () => {
     second.child.kill("SIGTERM")
     expect(await cut).toBe(143)
     await stuck.release()
+  })
+
+  it("drains at SIGTERM: it answers on while readiness is gone", async () => {
+    await using project = configured({ SERVICE_DRAIN_SECONDS: "3600" })
+    const running = await project.start("serve")
+    const ended = running.end("SIGTERM")
+    await vi.waitFor(async () => expect((await ask(running.port, "/readyz")).status).toBe(503), { timeout: 60_000 })
+    expect((await ask(running.port, "/livez")).status).toBe(200)
+    running.child.kill("SIGTERM")
+    expect(await ended).toBe(143)
   })
 
   it("starts again when the configuration changes, and keeps serving while it is wrong", async () => {

@@ -228,7 +228,8 @@ describe("a project that init has made", () => {
       ...Object.fromEntries(
         lines.flatMap((line) => /^ENV (.*)$/.exec(line)?.[1]?.split(" ") ?? []).map((pair) => pair.split("="))
       ),
-      PORT: "0"
+      PORT: "0",
+      SERVICE_DRAIN_SECONDS: "0"
     }
     const inside = { cwd: fresh(), env }
     try {

@@ -101,7 +101,12 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "service-cli-")))
   mkdirSync(join(folder, "node_modules"))
   symlinkSync(root, join(folder, "node_modules/resource-admin"))
-  const variables: Record<string, string> = { ...plainEnvironment(), ...compileCache, ...env }
+  const variables: Record<string, string> = {
+    ...plainEnvironment(),
+    ...compileCache,
+    SERVICE_DRAIN_SECONDS: "0",
+    ...env
+  }
   const children = new Set<ChildProcess>()
 
   const launch = (args: readonly string[], extra: Record<string, string> = {}, input?: string): ChildProcess => {

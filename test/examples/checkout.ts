@@ -46,6 +46,7 @@ export const plainEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEn
   return {
     ...rest,
     SERVICE_LOG: "off",
+    SERVICE_DRAIN_SECONDS: "0",
     ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
     ...more
   }

@@ -565,6 +565,40 @@ describe("connections", () => {
   })
 })
 
+describe("drain", () => {
+  it("answers on, says so to load balancers, and takes every connection with it that has asked", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const idle = await dial(stage.listener.port)
+    const kept = await dial(stage.listener.port)
+    kept.socket.write(head("GET", "/livez"))
+    await until(() => kept.received() !== "")
+    void stage.listener.drain(600_000)
+    expect((await stage.ask({ target: "/readyz" })).status).toBe(503)
+    // A connection of before the drain still brings a request, and a new one is taken.
+    for (const client of [kept, idle, await dial(stage.listener.port)]) {
+      client.socket.write(head("GET", "/api/v1/orders/1"))
+      await client.closed
+      const last = responses(client.received()).at(-1)!
+      expect([last.status, last.headers.get("connection")]).toEqual([200, "close"])
+    }
+  })
+
+  it("leaves a connection open whose answer was under way when it began", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const reader = await dial(stage.listener.port)
+    reader.socket.write(head("GET", "/api/v1/orders/huge"))
+    await until(() => reader.received() !== "")
+    void stage.listener.drain(600_000)
+    await until(() => reader.received().length > hugeLength)
+    reader.socket.write(head("GET", "/api/v1/orders/1"))
+    await reader.closed
+    expect(responses(reader.received()).map(({ headers, status }) => [status, headers.get("connection")])).toEqual([
+      [200, "keep-alive"],
+      [200, "close"]
+    ])
+  })
+})
+
 describe("close", () => {
   it("lets running requests finish, refuses new connections and closes idle ones", async () => {
     const stage = await start({}, { graceMs: 10_000 })

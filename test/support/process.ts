@@ -67,6 +67,7 @@ export const startProcess = async (env: { readonly [name: string]: string }): Pr
       ...compileCache,
       PORT: "0",
       SERVICE_LOG: "json",
+      SERVICE_DRAIN_SECONDS: "0",
       ...env
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"]
