@@ -105,7 +105,7 @@ const make = (
 export const serviceMigrationOf = ({ schemas = defaultSchemas }: Named): Migration =>
   make(
     "service",
-    2,
+    3,
     `${[...idempotencySchema(schemas.service), ...savedViewsSchema(schemas.service)].join(";\n\n")};\n`,
     schemas
   )

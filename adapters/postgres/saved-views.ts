@@ -34,13 +34,14 @@ export const savedViewsSchema = (schema: string = defaultSchemas.service): reado
   version integer not null default 1,
   saved_at timestamptz not null default now()
 )`,
+    `alter table ${s}.saved_view add column if not exists layout jsonb`,
     `create unique index if not exists saved_view_name on ${s}.saved_view (owner, tenant, resource, name)`,
     `create index if not exists saved_view_shared on ${s}.saved_view using gin (shared_with)`
   ]
 }
 
 const columns =
-  "id::text, owner, resource, name, filter, order_by, to_json(columns)::text, chart::text, to_json(shared_with)::text, version::text"
+  "id::text, owner, resource, name, filter, order_by, to_json(columns)::text, chart::text, layout::text, to_json(shared_with)::text, version::text"
 
 // Tenants are texts that are never empty, so the empty text is nobody's.
 const visible = "tenant = $1 and (owner = $2 or shared_with && $3::text[])"
@@ -56,10 +57,10 @@ const viewStatements = (schema: string) => {
   const takenSql = `select exists(select from ${s}.saved_view` +
     ` where tenant = $1 and owner = $2 and resource = $3 and name = $4 and id is distinct from $5::uuid)::text`
   const insertSql = `insert into ${s}.saved_view` +
-    ` (tenant, owner, resource, name, filter, order_by, columns, chart, shared_with)` +
-    ` values ($1, $2, $3, $4, $5, $6, $7::text[], $8::jsonb, $9::text[]) returning ${columns}`
+    ` (tenant, owner, resource, name, filter, order_by, columns, chart, layout, shared_with)` +
+    ` values ($1, $2, $3, $4, $5, $6, $7::text[], $8::jsonb, $9::jsonb, $10::text[]) returning ${columns}`
   const updateSql = `update ${s}.saved_view set name = $2, filter = $3, order_by = $4, columns = $5::text[],` +
-    ` chart = $6::jsonb, shared_with = $7::text[], version = version + 1, saved_at = now() where id = $1 returning ${columns}`
+    ` chart = $6::jsonb, layout = $7::jsonb, shared_with = $8::text[], version = version + 1, saved_at = now() where id = $1 returning ${columns}`
   const deleteSql = `delete from ${s}.saved_view where id = $1`
 
   /** Those who save for one person wait for each other, so that names and counts are exact. */
@@ -80,32 +81,39 @@ const viewOf = (row: Row): SavedView => ({
   orderBy: row[5]!,
   columns: ownJson(row[6]!),
   chart: row[7] == null ? null : ownJson(row[7]),
-  sharedWith: row[8] == null ? null : ownJson(row[8]),
-  version: Number(row[9])
+  layout: row[8] == null ? null : ownJson(row[8]),
+  sharedWith: row[9] == null ? null : ownJson(row[9]),
+  version: Number(row[10])
 })
 
 const place = ({ id, tenant }: Viewer): readonly [string, string] => [tenant ?? "", id]
 const sight = (viewer: Viewer): readonly unknown[] => [...place(viewer), viewer.roles]
 
 /** The parameters of what a person sets, in the order of `insertSql` and `updateSql`. */
-const parametersOf = ({ chart, columns, filter, name, orderBy, sharedWith }: SavedViewValues): readonly unknown[] => [
+const parametersOf = (
+  { chart, columns, filter, layout, name, orderBy, sharedWith }: SavedViewValues
+): readonly unknown[] => [
   name,
   filter,
   orderBy,
   columns,
   chart === null ? null : JSON.stringify(chart),
+  layout === null ? null : JSON.stringify(layout),
   sharedWith
 ]
 
 const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
 
-/** The port on given connections. It makes its table on first use where nobody has. */
+/** The port on given connections. It makes its table on first use where nobody has, or only an older program. */
 export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
   const { service } = postgres.schemas
   const s = ownSchema(service)
   const { deleteSql, fullSql, getSql, insertSql, listSql, lockSql, ownerLockSql, takenSql, updateSql } = viewStatements(
     service
   )
+  // The column that came last stands for the table.
+  const standsSql = `select exists(select from pg_attribute where attrelid = to_regclass('${s}.saved_view')` +
+    ` and attname = 'layout' and not attisdropped)::text`
   let prepared = false
   const statement = (session: Session, sql: string, params: readonly unknown[], prepare = true) =>
     Effect.catch(session.run(sql, params, prepare), refuse)
@@ -113,8 +121,8 @@ export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
   const prepare: Effect.Effect<void, RecordsError> = Effect.suspend(() =>
     prepared ? Effect.void : Effect.map(
       postgres.transaction(Effect.fnUntraced(function*(session: Session) {
-        const [answer] = yield* statement(session, `select to_regclass('${s}.saved_view')::text`, [], false)
-        if (answer?.[0] !== null) return
+        const [answer] = yield* statement(session, standsSql, [], false)
+        if (answer?.[0] === "true") return
         // Two processes at once wait for each other.
         yield* statement(session, `select pg_advisory_xact_lock(${lockSeed(8173, service)}, 1)::text`, [], false)
         for (const sql of savedViewsSchema(service)) yield* statement(session, sql, [], false)

@@ -3,7 +3,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll, describe } from "vitest"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
-import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
+import { makeSavedViews, savedViewsSchema } from "../../adapters/postgres/saved-views.ts"
 import type { SavedViewsService } from "../../core/ports/saved-views.ts"
 import { makeFakeSavedViews } from "../fakes/saved-views.ts"
 import { openDatabase } from "../support/postgres.ts"
@@ -19,8 +19,10 @@ describe("PostgreSQL, two instances in turns", () => {
   let release = async (): Promise<void> => {}
   let turn = 0
   beforeAll(async () => {
-    // Nobody made the table: the first use does.
+    // An older program made the table, without what came later: the first use adds that.
     const database = await openDatabase("")
+    for (const sql of savedViewsSchema()) await database.execute(sql)
+    await database.execute("alter table service.saved_view drop column layout")
     const scope = Scope.makeUnsafe()
     const open = () =>
       Effect.runPromise(

@@ -11,6 +11,7 @@ const values = (parts: Partial<SavedViewValues> = {}): SavedViewValues => ({
   orderBy: "id desc",
   columns: ["id", "status, \"x\""],
   chart: { of: "facets", field: "status", limit: 5 },
+  layout: { of: "board", by: "status", limits: { "a 'b'": 2 } },
   sharedWith: null,
   ...parts
 })
@@ -35,7 +36,7 @@ export const savedViewsContract = (use: () => SavedViewsService): void => {
     expect(made).toEqual({ ...values({ sharedWith: ["a \"role\"", "b,c"] }), id: made.id, owner: "exact", version: 1 })
     expect(await run(use().get(me, made.id))).toEqual(made)
     expect(await run(use().list(me, null))).toEqual([made])
-    const bare = await created(me, { name: "Bare", chart: null, columns: [], filter: "", orderBy: "" })
+    const bare = await created(me, { name: "Bare", chart: null, layout: null, columns: [], filter: "", orderBy: "" })
     expect(await run(use().get(me, bare.id))).toEqual(bare)
   })
 

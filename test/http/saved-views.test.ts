@@ -14,7 +14,9 @@ const orders = defineResource("orders", {
     status: f.enum(["draft", "paid"]).filterable().sortable(),
     total: f.decimal({ precision: 12, scale: 2 }).filterable(),
     margin: f.decimal({ precision: 12, scale: 2 }).filterable().sortable(),
-    created_at: f.timestamp().filterable().sortable()
+    created_at: f.timestamp().filterable().sortable(),
+    scan: f.file().optional().accept(["image/*"]),
+    contract: f.file().optional().accept(["application/pdf"])
   },
   access: { fields: { margin: { read: ["finance"] } } }
 })
@@ -31,7 +33,7 @@ const fixture = {
     roles: defineRoles({ finance: ["*.*"], sales: ["orders.read", "drops.create"], support: ["orders.read"] })
   },
   schema:
-    `create table orders (id int primary key, status text, total numeric(12,2), margin numeric(12,2), created_at timestamptz);
+    `create table orders (id int primary key, status text, total numeric(12,2), margin numeric(12,2), created_at timestamptz, scan text, contract text);
 create table secrets (id int primary key);
 create table drops (id int primary key);`,
   rows: {}
@@ -98,6 +100,7 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
       order_by: "created_at desc",
       columns: ["id", "total"],
       chart: { of: "series", field: "created_at", granularity: "day", range: "30d", measure: "count" },
+      layout: null,
       shared_with: "me",
       owner: "sal",
       incomplete: false,
@@ -206,6 +209,49 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
     expect(answer.json["errors"]![0]!["field"]).toBe(field)
     // A hidden name and one that is not there are refused alike.
     if (field === "columns") expect(answer.text).not.toContain("hidden")
+  })
+
+  it.each([
+    "board",
+    { of: "pie", by: "status" },
+    { of: "board", by: "total" },
+    { of: "board", by: "margin" },
+    { of: "board", by: "status", group: ["status"] },
+    { of: "board", by: "status", limits: { draft: 0 } },
+    { of: "board", by: "status", limits: { draft: "1" } },
+    { of: "list", group: [] },
+    { of: "list", group: ["margin"] },
+    { of: "list", group: ["status", "status"] },
+    { of: "list", group: ["status", "total", "id"] },
+    { of: "calendar", by: ["status"] },
+    { of: "calendar", by: ["created_at"], span: "year" },
+    { of: "gallery", by: "contract" },
+    { of: "gallery", by: "status" }
+  ])("refuse the layout %j", async (layout) => {
+    const answer = await save(sales, { name: "N", layout })
+    expect([answer.status, answer.json["errors"]![0]!["field"]]).toEqual([400, "layout"])
+  })
+
+  it("keep layouts, and leave out those with a hidden field", async () => {
+    const layouts = [
+      { of: "list", group: ["status", "total"] },
+      { of: "board", by: "status", limits: { draft: 3 } },
+      { of: "calendar", by: ["created_at"], span: "week" },
+      { of: "gallery", by: "scan" },
+      null
+    ]
+    const { headers, json } = await save(finance, { name: "Layouts", shared_with: ["finance"] })
+    expect(json["layout"]).toBeNull()
+    const path = headers.get("location")!
+    const put = (caller: TestCaller, body: object) =>
+      service.call(caller, "PATCH", path, { body, headers: { "if-match": "*" } })
+    for (const layout of layouts) expect((await put(finance, { layout })).json["layout"]).toEqual(layout)
+    const usual = await put(finance, { layout: { of: "calendar", by: ["created_at"], span: "month" } })
+    expect(usual.json["layout"]).toEqual({ of: "calendar", by: ["created_at"] })
+    await put(admin, { layout: { of: "list", group: ["margin"] }, shared_with: ["sales", "finance"] })
+    const seen = (await items(sales)) as unknown as ReadonlyArray<{ readonly name: string }>
+    expect(seen.find(({ name }) => name === "Layouts")).toMatchObject({ layout: null, incomplete: true })
+    expect((await service.call(finance, "DELETE", path)).status).toBe(204)
   })
 
   it("refuse filters and orders as a list does, and tell nothing of hidden fields", async () => {

@@ -36,7 +36,7 @@ const listable = (accesses: Accesses, resource: string): Access | null => {
 }
 
 const wire = (view: SavedView, access: Access, accesses: Accesses) => {
-  const { chart, columns, filter, incomplete, name, orderBy, sharedWith } = showView(view, access, accesses)
+  const { chart, columns, filter, incomplete, layout, name, orderBy, sharedWith } = showView(view, access, accesses)
   return {
     id: view.id,
     resource: view.resource,
@@ -45,6 +45,7 @@ const wire = (view: SavedView, access: Access, accesses: Accesses) => {
     order_by: orderBy,
     columns,
     chart,
+    layout,
     shared_with: sharedWith ?? "me",
     owner: view.owner,
     incomplete,

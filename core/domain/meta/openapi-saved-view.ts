@@ -15,6 +15,11 @@ const values: { readonly [member: string]: Doc } = {
     anyOf: [anyObject, { type: "null" }],
     description: "`{ of, field }` with the parameters of `:series`, `:histogram` or `:facets`."
   },
+  layout: {
+    anyOf: [anyObject, { type: "null" }],
+    description:
+      "`{ of }`, where `of` is `list`, `board`, `calendar` or `gallery`, with the fields that records are laid out by."
+  },
   shared_with: {
     anyOf: [{ const: "me" }, { type: "array", items: text, minItems: 1, maxItems: 20 }],
     description: "`me`, or the roles whose holders see it. Only admins name roles that they do not have."

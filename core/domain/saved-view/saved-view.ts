@@ -9,6 +9,7 @@ import type { Caller } from "../access/caller.ts"
 import { type Accesses, reach, type Reached } from "../access/reach.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
+import type { Layout } from "../model/layout.ts"
 import { isOwnName, ownNameMax } from "../own-name.ts"
 import { isProblem, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -17,6 +18,7 @@ import { maxExpandDepth } from "../read/expand.ts"
 import { checkFilter, checkOrder } from "../read/list.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { checkLayout } from "./layout.ts"
 
 /** The parts of a view that a person sets. */
 export interface SavedViewBody {
@@ -25,6 +27,7 @@ export interface SavedViewBody {
   readonly orderBy: string
   readonly columns: readonly string[]
   readonly chart: Json
+  readonly layout: Layout
   /** Users with one of these roles see the view. Null: only its owner does. */
   readonly sharedWith: readonly string[] | null
 }
@@ -130,6 +133,9 @@ const checkChart = (raw: unknown, restricted: RestrictedModel): Result.Result<Js
 const readChart = (raw: unknown, { restricted }: Access): Read<Json> =>
   Result.mapError(checkChart(raw, restricted), (message) => ({ field: "chart", code: "invalid", message }))
 
+const readLayout = (raw: unknown, access: Access, accesses: Accesses): Read<Layout> =>
+  Result.mapError(checkLayout(raw, access, accesses), (message) => ({ field: "layout", code: "invalid", message }))
+
 /** A person can share with the roles that they hold. Admins can share with any role. */
 const readShared = (raw: unknown, caller: Caller): Read<readonly string[] | null> => {
   if (raw === "me") return Result.succeed(null)
@@ -143,7 +149,7 @@ const readShared = (raw: unknown, caller: Caller): Read<readonly string[] | null
     : wrong("shared_with", "A view can be shared with roles that you have.")
 }
 
-const members = ["name", "filter", "order_by", "columns", "chart", "shared_with"] as const
+const members = ["name", "filter", "order_by", "columns", "chart", "layout", "shared_with"] as const
 
 const readers: {
   readonly [member in typeof members[number]]: (
@@ -158,6 +164,7 @@ const readers: {
   order_by: readOrderText,
   columns: readColumns,
   chart: readChart,
+  layout: readLayout,
   shared_with: (raw, _, __, caller) => readShared(raw, caller)
 }
 
@@ -167,6 +174,7 @@ const bodyName = {
   order_by: "orderBy",
   columns: "columns",
   chart: "chart",
+  layout: "layout",
   shared_with: "sharedWith"
 } as const satisfies { readonly [member in typeof members[number]]: keyof SavedViewBody }
 
@@ -181,7 +189,15 @@ export const viewBag = (body: unknown): Result.Result<Bag, Problem> =>
     ? Result.succeed(body)
     : Result.fail(refusal([{ code: "type", message: "The body must be a JSON object." }]))
 
-const emptyBody: SavedViewBody = { name: "", filter: "", orderBy: "", columns: [], chart: null, sharedWith: null }
+const emptyBody: SavedViewBody = {
+  name: "",
+  filter: "",
+  orderBy: "",
+  columns: [],
+  chart: null,
+  layout: null,
+  sharedWith: null
+}
 
 /** The parts that a body sets, over the stored ones: for an update the stored view, for a new view nothing. A new view needs a name. */
 export const readViewBody = (
@@ -220,14 +236,16 @@ export const showView = (view: SavedViewBody, access: Access, accesses: Accesses
   const filter = Result.isSuccess(checkFilter(accesses, access, view.filter)) ? view.filter : ""
   const orderBy = Result.isSuccess(checkOrder(accesses, access, view.orderBy)) ? view.orderBy : ""
   const chart = Result.getOrElse(checkChart(view.chart, restricted), () => null)
+  const layout = Result.getOrElse(checkLayout(view.layout, access, accesses), () => null)
   return {
     name: view.name,
     filter,
     orderBy,
     columns,
     chart,
+    layout,
     sharedWith: view.sharedWith,
     incomplete: filter !== view.filter || orderBy !== view.orderBy || columns.length < view.columns.length ||
-      (chart === null && view.chart !== null)
+      (chart === null && view.chart !== null) || (layout === null && view.layout !== null)
   }
 }

@@ -256,6 +256,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         filter={filter}
         order={view.ordered ? printOrder(order) : ""}
         columns={view.choices.map(({ field }) => field)}
+        layout={view.layout}
         onFilter={view.setFilter}
       />
       <FilterBar resource={resource} filter={filter} onChange={view.setFilter} errors={errors} />

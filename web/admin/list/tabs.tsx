@@ -10,6 +10,7 @@ import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { printConditions, readConditions } from "../model/conditions.ts"
 import { type SavedView, useSavedViews } from "../saved/views.ts"
+import { type Layout, printLayout, sameLayout } from "./layout.ts"
 import style from "./list.module.css"
 
 const SavedMenu = lazy(() => import("../saved/menu.tsx").then(({ SavedMenu }) => ({ default: SavedMenu })))
@@ -26,6 +27,7 @@ interface TabsProps {
   /** The order as an `order_by` text, empty for the default order. */
   readonly order: string
   readonly columns: readonly string[]
+  readonly layout: Layout
   readonly onFilter: (filter: string) => void
 }
 
@@ -37,7 +39,7 @@ interface Tab {
   readonly show: () => void
 }
 
-export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsProps): ReactNode => {
+export const ViewTabs = ({ columns, filter, layout, onFilter, order, resource }: TabsProps): ReactNode => {
   const t = useMessages()
   const { query } = usePlace()
   const saved = useSavedViews(resource)
@@ -45,11 +47,12 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
   const filters = [{ name: t.list.all, filter: "" }, ...resource.view.filters]
   const canonicalFilter = canonical(filter, resource)
   const isAt = view === null ? filters.findIndex((each) => canonical(each.filter, resource) === canonicalFilter) : -1
-  const chosen = filter !== "" || query.has("order") || query.has("columns")
+  const chosen = filter !== "" || query.has("order") || query.has("columns") || layout !== null
   if (filters.length === 1 && saved.length === 0 && !chosen) return null
 
   const changed = view !== null &&
     (canonical(view.filter, resource) !== canonicalFilter || view.order_by !== order ||
+      !sameLayout(view.layout, layout) ||
       (view.columns.length > 0 && view.columns.join() !== columns.join()))
   const tabs: readonly Tab[] = [
     ...filters.map((each, at) => ({
@@ -57,7 +60,7 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
       name: each.name,
       current: at === isAt,
       show: () => {
-        if (view !== null) setQuery({ view: null, order: null, columns: null })
+        if (view !== null) setQuery({ view: null, order: null, columns: null, ...printLayout(null) })
         onFilter(each.filter)
       }
     })),
@@ -71,7 +74,8 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
           view: each.id,
           filter: each.filter || null,
           order: each.order_by || null,
-          columns: each.columns.join() || null
+          columns: each.columns.join() || null,
+          ...printLayout(each.layout)
         }, { replace: false })
     }))
   ]
@@ -109,7 +113,7 @@ export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsPro
         <Suspense fallback={null}>
           <SavedMenu
             resource={resource.name}
-            state={{ filter, order_by: order, columns }}
+            state={{ filter, order_by: order, columns, layout }}
             view={view}
             changed={changed}
           />

@@ -10,6 +10,7 @@ import { keepAddress } from "../ground/last-address.ts"
 import { currentPlace, setQuery, usePlace } from "../ground/location.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { argumentsIn } from "./arguments.tsx"
+import { type Layout, readLayout } from "./layout.ts"
 import { needsOf } from "./needs.ts"
 import type { RowsQuery } from "./rows.ts"
 import {
@@ -33,6 +34,7 @@ export interface ListView {
   readonly ordered: boolean
   readonly choices: readonly Choice[]
   readonly columns: readonly Column[]
+  readonly layout: Layout
   /** The rows and fields to ask for. */
   readonly asked: RowsQuery
   readonly setFilter: (text: string) => void
@@ -96,6 +98,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
     const chosen = readChoices(columnsText, resource)
     return chosen.length > 0 ? chosen : usualChoices(resource)
   }, [columnsText, resource])
+  const layout = useMemo(() => readLayout(query, resource), [query, resource])
   const columns = useMemo(() => columnsOf(resource, choices), [resource, choices])
   const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
 
@@ -112,6 +115,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
     ordered: query.has("order"),
     choices,
     columns,
+    layout,
     asked: { filter, order: printOrder(order), ...needs, deleted, ...(args === null ? {} : { args }) },
     setFilter: useCallback((text: string) => {
       setQuery({ filter: text === "" ? null : text }, { replace: false })

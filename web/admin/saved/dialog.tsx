@@ -11,12 +11,12 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { isolated } from "../model/plain.ts"
 import { useRoles } from "../place/roles.tsx"
 import style from "./saved.module.css"
-import { type SavedView, saveView, type ViewValues } from "./views.ts"
+import { type SavedView, saveView, type ViewState } from "./views.ts"
 
 interface SaveDialogProps {
   readonly resource: string
   /** The current state of the list. */
-  readonly state: Pick<ViewValues, "filter" | "order_by" | "columns">
+  readonly state: ViewState
   /** The view to change. Null for a new one. */
   readonly view: SavedView | null
   readonly onClose: () => void

@@ -12,11 +12,11 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { isolated } from "../model/plain.ts"
 import { SaveDialog } from "./dialog.tsx"
 import style from "./saved.module.css"
-import { removeView, type SavedView, saveView, type ViewValues } from "./views.ts"
+import { removeView, type SavedView, saveView, type ViewState } from "./views.ts"
 
 interface SavedMenuProps {
   readonly resource: string
-  readonly state: Pick<ViewValues, "filter" | "order_by" | "columns">
+  readonly state: ViewState
   /** The current saved view, or null. */
   readonly view: SavedView | null
   /** True if the list no longer matches the view. */
@@ -47,10 +47,15 @@ export const SavedMenu = ({ changed, resource, state, view }: SavedMenuProps): R
     try {
       await removeView(queries, view)
       setQuery({ view: null })
-      const { columns, filter, name, order_by, shared_with } = view
+      const { columns, filter, layout, name, order_by, shared_with } = view
       say(w.removed(isolated(view.name)), {
         undo: async () => {
-          const again = await saveView(queries, resource, { name, filter, order_by, columns, shared_with }, null)
+          const again = await saveView(
+            queries,
+            resource,
+            { name, filter, order_by, columns, layout, shared_with },
+            null
+          )
           setQuery({ view: again.id })
         }
       })

@@ -1,6 +1,7 @@
 /** Saved views of a list. They are read once and cached, and changed on the condition of the version that was read. */
 
 import { type QueryClient, useQuery } from "@tanstack/react-query"
+import type { Layout } from "../../../core/domain/model/layout.ts"
 import { useFirstPage } from "../ground/first-page.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { ownClient } from "../model/client.ts"
@@ -13,6 +14,7 @@ export interface SavedView {
   readonly order_by: string
   readonly columns: readonly string[]
   readonly chart: unknown
+  readonly layout: Layout
   readonly shared_with: "me" | readonly string[]
   readonly owner: string
   /** True if the service left out a part that the user may not see. */
@@ -20,7 +22,10 @@ export interface SavedView {
   readonly etag: string
 }
 
-export type ViewValues = Pick<SavedView, "name" | "filter" | "order_by" | "columns" | "shared_with">
+export type ViewValues = Pick<SavedView, "name" | "filter" | "order_by" | "columns" | "layout" | "shared_with">
+
+/** What a list shows, as a view keeps it. */
+export type ViewState = Omit<ViewValues, "name" | "shared_with">
 
 const path = "/saved-views"
 const keyOf = (resource: string): readonly string[] => ["saved-views", resource]
