@@ -16,7 +16,12 @@ import { savedViewsSchema } from "../adapters/postgres/saved-views.ts"
 import { ownSchema } from "../adapters/postgres/sql.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
 import { taskSchema } from "../adapters/postgres/tasks.ts"
-import { webhookLimitsStatements, webhookRolesStatements, webhooksStatements } from "../adapters/postgres/webhooks.ts"
+import {
+  webhookLimitsStatements,
+  webhookLogStatements,
+  webhookRolesStatements,
+  webhooksStatements
+} from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import { type Compiled, hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
@@ -51,6 +56,7 @@ export interface Migration {
     | "webhook_roles"
     | "webhook_limits"
     | "webhook_events"
+    | "webhook_log"
     | "rates"
     | "tasks"
     | "refreshes"
@@ -195,6 +201,9 @@ export const webhookMigrations = (
       make("webhooks", 2, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas),
+      ...(webhooks.deliveryLog
+        ? [make("webhook_log", 1, `${webhookLogStatements(webhooks).join(";\n\n")};\n`, schemas)]
+        : []),
       ...(webhooks.keepEventsMs === null
         ? []
         : [make("webhook_events", 1, `${keptChangesSchema(webhooks).join(";\n\n")};\n`, schemas)])

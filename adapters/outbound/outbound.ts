@@ -9,6 +9,7 @@ import { lookup } from "node:dns/promises"
 import * as http from "node:http"
 import * as https from "node:https"
 import { isIP } from "node:net"
+import { toldHeaders } from "../../core/domain/event/try.ts"
 import type { OutboundAnswer, OutboundRequest, OutboundService } from "../../core/ports/outbound.ts"
 import { OutboundError } from "../../core/ports/outbound.ts"
 import { hostOf, isPublic, readTarget } from "./address.ts"
@@ -17,6 +18,9 @@ import { hostOf, isPublic, readTarget } from "./address.ts"
 const mostRead = 64 * 1024
 /** Bytes of an answer that are kept. */
 const mostKept = 2_048
+
+/** Characters of a header of an answer that are kept. */
+const mostHeader = 500
 
 /** Most connections to one host at a time. */
 const mostSockets = 64
@@ -70,6 +74,12 @@ const openAgents = (ca: string | undefined): Agents => {
   return { http: new http.Agent(options), https: new https.Agent({ ...options, ...(ca === undefined ? {} : { ca }) }) }
 }
 
+const toldOf = (headers: http.IncomingHttpHeaders): OutboundAnswer["headers"] =>
+  Object.fromEntries(toldHeaders.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === "string" ? [[name, value.slice(0, mostHeader)]] : []
+  }))
+
 /** A kept connection that the receiver closed while the request was on its way. */
 const isStale = (sent: http.ClientRequest, error: Error): boolean =>
   sent.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE")
@@ -111,7 +121,7 @@ const send = (
     let size = 0
     const finish = (): void => {
       const text = Buffer.concat(chunks).subarray(0, mostKept).toString("utf8")
-      done({ status: statusCode, retryAfter: headers["retry-after"] ?? null, text })
+      done({ status: statusCode, headers: toldOf(headers), text })
     }
     response.on("data", (chunk: Buffer) => {
       if (size < mostKept) chunks.push(chunk)

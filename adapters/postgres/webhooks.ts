@@ -5,7 +5,7 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
 import { ownJson } from "../../core/domain/own-json.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
-import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
+import type { DisabledNow, KeptRequest, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
 import { arrayLiteral, identifier, ownSchema } from "./sql.ts"
@@ -150,6 +150,32 @@ export const webhookLimitsStatements = ({ schema }: Pick<Webhooks, "schema">): r
     `alter table ${s}.subscriptions add column if not exists retry_steps jsonb`
   ]
 }
+
+/** What the log of tries holds since it names the event and its record. The indexes serve a record's and a delivery's tries, and the failed ones. */
+export const webhookLogStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
+  const s = identifier(schema)
+  return [
+    `alter table ${s}.attempts
+  add column if not exists event_type text,
+  add column if not exists resource text,
+  add column if not exists key text,
+  add column if not exists url text,
+  add column if not exists answer_headers jsonb,
+  add column if not exists body text,
+  add column if not exists body_whole boolean,
+  add column if not exists roles jsonb`,
+    `create index if not exists attempts_delivery on ${s}.attempts (delivery_id, id)`,
+    `create index if not exists attempts_resource on ${s}.attempts (resource, id)`,
+    `create index if not exists attempts_failed on ${s}.attempts (id) where outcome <> 'delivered'`
+  ]
+}
+
+/** Characters of a payload that the log keeps. */
+const mostBody = 8_192
+
+/** The beginning of a payload. No character is cut in two. */
+const beginningOf = (body: string): string =>
+  body.length <= mostBody ? body : body.slice(0, mostBody).replace(/[\ud800-\udbff]$/, "")
 
 /** The port on given connections. */
 export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "schema">): WebhooksService => {
@@ -318,8 +344,10 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
         `with old as (
           delete from ${s}.attempts where id in (select id from ${s}.attempts where at < now() - interval '${loggedDays} days' order by at limit 20 for update skip locked)
         )
-        insert into ${s}.attempts (tenant_id, owner_id, subscription_id, delivery_id, try, outcome, status, answer, error, duration_ms)
-        select tenant_id, owner_id, id, $2, $3::integer, $4, $5::integer, $6, $7, $8::integer from ${s}.subscriptions where id = $1::bigint returning 1`,
+        insert into ${s}.attempts (tenant_id, owner_id, subscription_id, delivery_id, try, outcome, status, answer, error, duration_ms,
+          event_type, resource, key, url, answer_headers, body, body_whole, roles)
+        select tenant_id, owner_id, id, $2, $3::integer, $4, $5::integer, $6, $7, $8::integer,
+          $9, $10, $11, $12, $13::jsonb, $14, $15::boolean, $16::jsonb from ${s}.subscriptions where id = $1::bigint returning 1`,
         [
           id,
           result.eventId,
@@ -328,8 +356,24 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
           result.status === null ? null : String(result.status),
           result.answer === null ? null : result.answer.replaceAll("\0", ""),
           result.error,
-          String(Math.max(0, Math.round(result.milliseconds)))
+          String(Math.max(0, Math.round(result.milliseconds))),
+          result.event,
+          result.resource,
+          result.key,
+          result.request?.url ?? null,
+          result.headers === null ? null : JSON.stringify(result.headers),
+          result.request === null ? null : beginningOf(result.request.body),
+          result.request === null ? null : String(result.request.body.length <= mostBody),
+          result.roles === null ? null : JSON.stringify(result.roles)
         ]
-      ))
+      )),
+    sent: (attempt) =>
+      Effect.map(
+        read(`select body, body_whole::text, roles::text from ${s}.attempts where id = $1::bigint`, [attempt]),
+        ([row]): KeptRequest | null => {
+          const [body, whole, roles] = row ?? []
+          return body == null ? null : { body, whole: whole === "true", roles: readRoles(roles) }
+        }
+      )
   }
 }

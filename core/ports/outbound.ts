@@ -25,8 +25,8 @@ export interface OutboundRequest {
 
 export interface OutboundAnswer {
   readonly status: number
-  /** The header `Retry-After`, or null. */
-  readonly retryAfter: string | null
+  /** Those of `toldHeaders` that it had, at most 500 characters each. */
+  readonly headers: { readonly [name: string]: string }
   /** The first 2 KB of the answer as text. */
   readonly text: string
 }

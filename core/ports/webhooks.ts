@@ -42,6 +42,15 @@ export interface KeptSubscription {
   readonly stamp: string
 }
 
+/** What an attempt sent. */
+export interface KeptRequest {
+  /** At most the first 8,192 characters. */
+  readonly body: string
+  readonly whole: boolean
+  /** The roles that the subscription acted with, or null where they are not known. */
+  readonly roles: readonly string[] | null
+}
+
 /** A subscription that this call has disabled. */
 export type DisabledNow = Pick<KeptSubscription, "id" | "name" | "owner" | "tenant">
 
@@ -74,6 +83,8 @@ export interface WebhooksService {
   readonly replaying: (id: string) => Effect.Effect<boolean, RecordsError>
   /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
+  /** What a stored attempt sent; null: there is no such attempt, or it sent nothing to a URL. */
+  readonly sent: (attempt: string) => Effect.Effect<KeptRequest | null, RecordsError>
 }
 
 /** What the extension `webhooks` keeps. */

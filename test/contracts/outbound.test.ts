@@ -40,8 +40,8 @@ outboundContract("over HTTP", async () => {
           if (reaction === "reset") request.socket.destroy()
           else if (reaction !== "silence") {
             response.writeHead(reaction.status, {
-              location: "http://localhost:1/elsewhere",
-              ...(reaction.retryAfter === undefined ? {} : { "retry-after": reaction.retryAfter })
+              ...(reaction.status >= 300 && reaction.status < 400 ? { location: "http://localhost:1/elsewhere" } : {}),
+              ...reaction.headers
             }).end(reaction.body)
           }
         })

@@ -7,6 +7,7 @@ import {
   madePrefix,
   makeWebhooks,
   webhookLimitsStatements,
+  webhookLogStatements,
   webhookRolesStatements,
   webhooksStatements
 } from "../../adapters/postgres/webhooks.ts"
@@ -23,6 +24,7 @@ describe("the fake", () => {
     add: async (more = {}) => fake.add(more),
     shown: async (id) => fake.shown(id),
     attempts: async (id) => fake.attempts(id),
+    attemptIds: async (id) => fake.attemptIds(id),
     pass: async (seconds) => fake.pass(seconds),
     fail: async (id) => fake.fail(id)
   }))
@@ -40,7 +42,8 @@ describe("PostgreSQL", () => {
         [
           ...webhooksStatements({ schema }),
           ...webhookRolesStatements({ schema }),
-          ...webhookLimitsStatements({ schema })
+          ...webhookLimitsStatements({ schema }),
+          ...webhookLogStatements({ schema })
         ].join(";\n")
       }`
     )
@@ -82,15 +85,24 @@ describe("PostgreSQL", () => {
       },
       attempts: async (id) =>
         (await database.rows(
-          `select delivery_id, try::text, outcome, status::text, error, answer from hooks.attempts where subscription_id = ${id} order by id`
-        )).map(([eventId, attempt, outcome, status, error, answer]) => ({
+          `select delivery_id, try::text, outcome, status::text, error, answer, event_type, resource, key, answer_headers::text
+            from hooks.attempts where subscription_id = ${id} order by id`
+        )).map(([eventId, attempt, outcome, status, error, answer, event, resource, key, headers]) => ({
           eventId: eventId!,
           attempt: Number(attempt),
           outcome: outcome as "failed",
           status: status === null ? null : Number(status),
           error: error ?? null,
-          answer: answer ?? null
+          answer: answer ?? null,
+          event: event!,
+          resource: resource!,
+          key: key!,
+          headers: headers == null ? null : JSON.parse(headers) as { readonly [name: string]: string }
         })),
+      attemptIds: async (id) =>
+        (await database.rows(`select id::text from hooks.attempts where subscription_id = ${id} order by id`)).map((
+          [each]
+        ) => each!),
       // Everything is that much older than it was.
       pass: (seconds) =>
         database.execute(

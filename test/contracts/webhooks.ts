@@ -17,6 +17,8 @@ export interface WebhooksStage {
     readonly version: string
   }>
   readonly attempts: (id: string) => Promise<ReadonlyArray<Partial<TryResult>>>
+  /** The ids of its tries, the oldest first. */
+  readonly attemptIds: (id: string) => Promise<readonly string[]>
   /** Lets so much time pass for secrets, failures and the log. */
   readonly pass: (seconds: number) => Promise<void>
   /** Gives a subscription a delivery that has failed for good, and its id. */
@@ -35,6 +37,9 @@ const tried = (more: Partial<TryResult> = {}): TryResult => ({
   status: 503,
   error: "The receiver answered 503.",
   answer: "busy",
+  headers: { "retry-after": "5" },
+  request: { url: "https://example.com/", headers: { authorization: "hush" }, body: "{}" },
+  roles: ["boss"],
   gone: false,
   asked: null,
   milliseconds: 12.4,
@@ -222,6 +227,22 @@ export const webhooksContract = (use: () => WebhooksStage): void => {
     expect(await run(use().webhooks.resend({ subscription: other }))).toBe(1)
   })
 
+  it("gives what a try has sent, its beginning where it is long, and null for none", async () => {
+    const id = await use().add()
+    const request = (body: string) => ({ url: "https://example.com/", headers: {}, body })
+    const long = "😀".repeat(5_000)
+    await run(use().webhooks.log(id, tried({ request: request("{\"a\":1}") })))
+    await run(use().webhooks.log(id, tried({ request: request(long), roles: null })))
+    await run(use().webhooks.log(id, tried({ outcome: "skipped", request: null })))
+    const ids = await use().attemptIds(id)
+    expect(await Promise.all(ids.map((each) => run(use().webhooks.sent(each))))).toEqual([
+      { body: "{\"a\":1}", whole: true, roles: ["boss"] },
+      { body: long.slice(0, 8_192), whole: false, roles: null },
+      null
+    ])
+    expect(await run(use().webhooks.sent("999999999999"))).toBeNull()
+  })
+
   it("logs tries for thirty days", async () => {
     const id = await use().add()
     await run(use().webhooks.log(id, tried({ answer: "a\0b" })))
@@ -235,7 +256,11 @@ export const webhooksContract = (use: () => WebhooksStage): void => {
         outcome: "failed",
         status: 503,
         error: "The receiver answered 503.",
-        answer: "ab"
+        answer: "ab",
+        event: "orders.created",
+        resource: "orders",
+        key: "1",
+        headers: { "retry-after": "5" }
       },
       { attempt: 2, outcome: "delivered", status: 204, error: null, answer: null }
     ])

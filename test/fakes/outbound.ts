@@ -5,12 +5,13 @@
 
 import * as Effect from "effect/Effect"
 import { hostOf, isPublic, readTarget } from "../../adapters/outbound/address.ts"
+import { toldHeaders } from "../../core/domain/event/try.ts"
 import type { OutboundAnswer, OutboundRequest, OutboundService } from "../../core/ports/outbound.ts"
 import { OutboundError } from "../../core/ports/outbound.ts"
 
 /** What a receiver does with a request: answers, closes the connection, or never answers. */
 export type Reaction =
-  | { readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  | { readonly status: number; readonly headers?: { readonly [name: string]: string }; readonly body?: string }
   | "reset"
   | "silence"
 
@@ -46,7 +47,11 @@ export const makeFakeOutbound = (): FakeOutbound => {
       ? Effect.timeoutOrElse(Effect.never, { duration: timeoutMs, orElse: () => failed("timeout") })
       : Effect.succeed({
         status: reaction.status,
-        retryAfter: reaction.retryAfter ?? null,
+        headers: Object.fromEntries(
+          Object.entries(reaction.headers ?? {}).filter(([name]) => toldHeaders.includes(name)).map((
+            [name, value]
+          ) => [name, value.slice(0, 500)])
+        ),
         text: (reaction.body ?? "").slice(0, 2_048)
       })
   return {

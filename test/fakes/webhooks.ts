@@ -18,6 +18,7 @@ export interface FakeWebhooks extends WebhooksService {
     id: string
   ) => { readonly enabled: boolean; readonly reason: string | null; readonly version: string }
   readonly attempts: (id: string) => readonly TryResult[]
+  readonly attemptIds: (id: string) => readonly string[]
   readonly pass: (seconds: number) => void
   /** A delivery that has failed for good. */
   readonly fail: (id: string) => string
@@ -27,7 +28,9 @@ const day = 86_400
 
 export const makeFakeWebhooks = (): FakeWebhooks => {
   const rows = new Map<string, Row>()
-  const tries: Array<{ readonly id: string; readonly result: TryResult; readonly at: number }> = []
+  const tries: Array<
+    { readonly id: string; readonly attempt: string; readonly result: TryResult; readonly at: number }
+  > = []
   const deliveries = new Map<string, { readonly subscription: string; failed: boolean }>()
   let clock = 0
   let last = 0
@@ -85,6 +88,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
       return { enabled, reason, version: String(version) }
     },
     attempts: (id) => tries.filter((each) => each.id === id).map(({ result }) => result),
+    attemptIds: (id) => tries.filter((each) => each.id === id).map(({ attempt }) => attempt),
     pass: (seconds) => void (clock += seconds),
     fail: (subscription) => {
       const id = `d${deliveries.size}`
@@ -138,12 +142,20 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         return found.length
       }),
     replaying: () => Effect.succeed(false),
+    sent: (attempt) =>
+      Effect.sync(() => {
+        const { request = null, roles = null } = tries.find((each) => each.attempt === attempt)?.result ?? {}
+        return request === null
+          ? null
+          : { body: request.body.slice(0, 8_192), whole: request.body.length <= 8_192, roles }
+      }),
     log: (id, result) =>
       Effect.sync(() => {
         const old = tries.filter(({ at }) => at < clock - 30 * day)
         for (const each of old) tries.splice(tries.indexOf(each), 1)
         if (rows.has(id)) {
-          tries.push({ id, result: { ...result, answer: result.answer?.replaceAll("\0", "") ?? null }, at: clock })
+          const kept = { ...result, answer: result.answer?.replaceAll("\0", "") ?? null }
+          tries.push({ id, attempt: `a${++last}`, result: kept, at: clock })
         }
       })
   }

@@ -71,7 +71,7 @@ const config = defineConfig({
         void await db.query("insert into notices (note) values ($1)", [`event ${event.data.key}`])
     })
   ],
-  extends: [webhooks({ allowPrivateAddresses: true }), history({ resources: ["notes"] })],
+  extends: [webhooks({ allowPrivateAddresses: true, deliveryLog: true }), history({ resources: ["notes"] })],
   options: {
     tasks: true,
     writeHooks: [async ({ operation, transaction }) => {

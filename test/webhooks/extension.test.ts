@@ -308,6 +308,49 @@ describe("who reads what", () => {
     expect(JSON.stringify(item)).not.toContain("hush")
   })
 
+  it("names event, record and receiver of a try, and keeps what was sent for its owner and admins", async () => {
+    const { id } = await subscribe(own, { headers: { authorization: "Bearer hush-hush" } })
+    receiver.answer = () => ({
+      status: 503,
+      headers: { "retry-after": "7", "x-request-id": "r1", "set-cookie": "a=hush-hush" }
+    })
+    await change("insert into orders (tenant_id, owner, cost, pin) values (1, 'own', 5, 'hush-hush')")
+    const path = "/api/v1/webhook_attempts"
+    await service.until(async () => (await itemsOf(own, path)).length > 0, "a try")
+    const filters = [`subscription_id=${id}`, "event_type=\"orders.created\"", "resource=orders", "outcome=failed"]
+    const [item] = await itemsOf(own, `${path}?filter=${encodeURIComponent(filters.join(" AND "))}`)
+    expect(item).toMatchObject({
+      event_type: "orders.created",
+      resource: "orders",
+      url: receiver.url,
+      status: 503,
+      answer_headers: { "retry-after": "7", "x-request-id": "r1" }
+    })
+    const [delivery] = await itemsOf(own, "/api/v1/webhook_deliveries")
+    expect([item!["key"], item!["delivery_id"]]).toEqual([delivery!["key"], delivery!["event_id"]])
+    expect(await itemsOf(own, `${path}?filter=${encodeURIComponent("resource=secrets")}`)).toEqual([])
+    expect(JSON.stringify(item)).not.toContain("hush")
+    // Whoever may not write subscriptions sees neither where it went nor what came back.
+    const [seen] = await itemsOf(low, path)
+    for (const field of ["url", "answer", "answer_headers"]) expect(seen).not.toHaveProperty(field)
+    const payload = (person: Person) => service.call(person, "POST", `${path}/${String(item!["id"])}:payload`)
+    const shown = await payload(own)
+    expect([shown.status, shown.json["whole"]]).toEqual([200, true])
+    const body = JSON.parse(shown.json["body"] as unknown as string) as { readonly data: { readonly after: object } }
+    expect(body).toEqual(JSON.parse(receiver.received[0]!.body))
+    expect(body.data.after).not.toHaveProperty("pin")
+    expect(body.data.after).not.toHaveProperty("cost")
+    const boss = { ...ann, roles: ["admin"] }
+    expect((await payload(boss)).json["body"]).toEqual(shown.json["body"])
+    // Others who may read tries may not read with the owner's rights; an owner may not without the roles of the try; another tenant sees nothing.
+    const statuses = [low, sam, ann, { ...own, roles: ["low"] }, eve].map(async (person) =>
+      (await payload(person)).status
+    )
+    expect(await Promise.all(statuses)).toEqual([403, 403, 403, 403, 404])
+    await service.database.execute("update webhooks.attempts set body = null")
+    expect((await payload(own)).status).toBe(409)
+  })
+
   it("offers the pages under Operations, with what the caller may read", async () => {
     const views = async (person: Person) =>
       (await service.call(person, "GET", "/api/meta")).json["views"] as unknown as {
@@ -655,7 +698,7 @@ describe("the OpenAPI document", () => {
   const documentOf = async (person: Person) =>
     (await service.call(person, "GET", "/api/openapi.json")).json as unknown as OpenapiDoc
 
-  it("has the verbs for those who may update, and :watch of what has events", async () => {
+  it("has the verbs for those who may use them, and :watch of what has events", async () => {
     const verbs = async (person: Person) =>
       Object.keys((await documentOf(person)).paths).filter((path) => /webhook_.*:|:watch$/.test(path)).filter((path) =>
         path.endsWith(":watch") || path.includes("{key}")
@@ -664,12 +707,13 @@ describe("the OpenAPI document", () => {
     expect((await verbs(ann)).toSorted()).toEqual([
       "/api/v1/orders:watch",
       "/api/v1/secrets:watch",
+      "/api/v1/webhook_attempts/{key}:payload",
       "/api/v1/webhook_deliveries/{key}:resend",
       ...["disable", "enable", "replay", "resendFailed", "revealSecret", "rotateSecret", "test"].map((verb) =>
         `${record}:${verb}`
       )
     ])
-    expect(await verbs(low)).toEqual(["/api/v1/orders:watch"])
+    expect((await verbs(low)).toSorted()).toEqual(["/api/v1/orders:watch", "/api/v1/webhook_attempts/{key}:payload"])
   })
 
   it("describes what they answer", async () => {

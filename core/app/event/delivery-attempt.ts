@@ -19,7 +19,7 @@ import {
 } from "../../domain/event/receivers.ts"
 import { signatureHeader, signedContent } from "../../domain/event/signature.ts"
 import type { Subscription } from "../../domain/event/subscription.ts"
-import { judgeAnswer, type TryResult } from "../../domain/event/try.ts"
+import { judgeAnswer, type SentRequest, type TryResult } from "../../domain/event/try.ts"
 import type { OwnDatabase } from "../../domain/job/definition.ts"
 import { FatalJobError, LeftToOthers, leftToOthers } from "../../domain/job/failure.ts"
 import { ownJson } from "../../domain/own-json.ts"
@@ -71,9 +71,18 @@ export const keyOf = ({ change }: Happened): string => {
   return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }
 
-type Sent = Pick<TryResult, "outcome" | "status" | "error" | "answer" | "gone" | "asked">
+type Sent = Pick<TryResult, "outcome" | "status" | "error" | "answer" | "headers" | "request" | "gone" | "asked">
 
-const delivered: Sent = { outcome: "delivered", status: null, error: null, answer: null, gone: false, asked: null }
+const delivered: Sent = {
+  outcome: "delivered",
+  status: null,
+  error: null,
+  answer: null,
+  headers: null,
+  request: null,
+  gone: false,
+  asked: null
+}
 const skipped: Sent = { ...delivered, outcome: "skipped" }
 const failed = (error: string): Sent => ({ ...delivered, outcome: "failed", error })
 
@@ -112,15 +121,13 @@ const headersOf = (
 
 const toUrl = (
   use: Delivering,
-  url: string,
+  request: SentRequest,
   anyAddress: boolean,
-  headers: { readonly [name: string]: string },
-  body: string,
   now: number
 ): Effect.Effect<Sent> =>
-  Effect.match(use.outbound.post({ url, headers, body, anyAddress, timeoutMs: receiverMs }), {
-    onFailure: ({ message }) => failed(message),
-    onSuccess: (answer) => judgeAnswer(answer, now)
+  Effect.match(use.outbound.post({ ...request, anyAddress, timeoutMs: receiverMs }), {
+    onFailure: ({ message }) => ({ ...failed(message), request }),
+    onSuccess: (answer) => ({ ...judgeAnswer(answer, now), request })
   })
 
 const late = failed(`It took longer than ${receiverMs / 1_000} seconds.`)
@@ -183,7 +190,7 @@ const send = Effect.fnUntraced(function*(
   if (Result.isFailure(made)) return codeFailed("body", made.failure)
   const body = made.success
   const headers = headersOf(use, subscription, id, body, Math.floor(now / 1_000))
-  if (target.of === "url") return yield* toUrl(use, target.url, target.anyAddress, headers, body, now)
+  if (target.of === "url") return yield* toUrl(use, { url: target.url, headers, body }, target.anyAddress, now)
   const caller = readerOf(subscription, happened.change, [])
   return yield* toFunction(
     use,
@@ -263,6 +270,7 @@ export const tryDelivery = Effect.fnUntraced(function*(
     event: `${model.name}.${event}`,
     resource: model.name,
     key: keyOf(happened),
+    roles: subscription.reader.of === "owner" ? roles : null,
     attempt,
     milliseconds: (yield* Clock.currentTimeMillis) - now,
     test
@@ -277,5 +285,6 @@ export const tryDelivery = Effect.fnUntraced(function*(
     ms: result.milliseconds
   })
   yield* use.subscriptions.ended(subscription, result)
-  return result
+  // Results wait for each other; bodies would take the memory of all of them.
+  return test ? result : { ...result, request: null }
 })

@@ -12,10 +12,12 @@ import { adminRole } from "../../domain/account/roles.ts"
 import { isTextList } from "../../domain/bag.ts"
 import { readEventNames, readHeaders } from "../../domain/compile/subscription.ts"
 import {
+  attemptsName,
   deliveriesName,
   directing,
   type DisabledReason,
   type DisabledSubscription,
+  readVerbs,
   subscriptionsName,
   type Webhooks
 } from "../../domain/declare/webhooks.ts"
@@ -48,7 +50,7 @@ import { permitted } from "../ground/core.ts"
 import type { Core, RecordCheck } from "../ground/core.ts"
 import { queueProblem, recordsProblem } from "../ground/refusal.ts"
 import { verdictFor } from "../write/judge.ts"
-import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./delivery-attempt.ts"
+import { type EventLog, SubscriptionEnded, tryDelivery } from "./delivery-attempt.ts"
 import type { Dispatching } from "./dispatch.ts"
 import { replayPlan } from "./replay.ts"
 import { askTogether } from "./together.ts"
@@ -377,14 +379,15 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
       : Effect.fail(problem("invalid-record", errors[0]!.message, { errors })))
 }
 
-/** The record of a verb, which the caller has to see and may update: its key, and the id of its subscription. */
-const updatable = Effect.fnUntraced(function*(
+/** The record of a verb, which the caller has to see and for which they have the permission: its key, and the id of its subscription. */
+const permittedRecord = Effect.fnUntraced(function*(
   use: WebhooksCore,
   call: Call,
   resource: string,
-  segment: string
+  segment: string,
+  operation: "read" | "update"
 ): Effect.fn.Return<{ readonly id: string; readonly subscription: string }, Problem> {
-  const access = yield* Effect.fromResult(permitted(call, resource, "update"))
+  const access = yield* Effect.fromResult(permitted(call, resource, operation))
   const key = yield* Effect.fromResult(readKey(access.model, segment))
   const { model } = access
   const now = yield* Clock.currentTimeMillis
@@ -394,7 +397,7 @@ const updatable = Effect.fnUntraced(function*(
   const [row] = yield* Effect.catch(use.core.records.page({ shape, bindings }), recordsProblem)
   if (row === undefined) return yield* Effect.fail(notFound())
   const cell = (field: Model["columns"][number]) => row[field.index] ?? null
-  const verdict = verdictFor(access.decisions.update, () => wireRecord(model, cell))
+  const verdict = verdictFor(access.decisions[operation], () => wireRecord(model, cell))
   const passes = verdict.of === "allow" ||
     (verdict.of === "filter" && evaluateKnown(verdict.tree, cell, bindings) === true)
   if (!passes) return yield* Effect.fail(accessDenied())
@@ -458,13 +461,6 @@ const madeUp = (
   }
 })
 
-/** The result of a test event, for callers who may see the subscription's URL and headers. */
-interface SentRequest {
-  readonly url: string
-  readonly headers: { readonly [name: string]: string }
-  readonly body: string
-}
-
 /** `:replay`: failed deliveries of a time range are retried now, kept events of one are sent by a job. */
 const replay = Effect.fnUntraced(function*(
   use: WebhooksCore,
@@ -510,11 +506,22 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
     verb: string,
     body: Uint8Array | null
   ): Effect.fn.Return<Reply, Problem> {
-    const { id, subscription: of } = yield* updatable(use, call, resource, segment)
+    const operation = readVerbs.has(verb) ? "read" : "update"
+    const { id, subscription: of } = yield* permittedRecord(use, call, resource, segment, operation)
     const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
       Effect.catch(effect, recordsProblem)
     const row = yield* asked(use.store.find(of))
     if (row === null) return yield* Effect.fail(notFound())
+    if (resource === attemptsName) {
+      // It holds what the owner could read then.
+      if (!directs(call.caller, row.owner)) return yield* Effect.fail(accessDenied())
+      const sent = yield* asked(use.store.sent(id))
+      if (sent === null) return yield* Effect.fail(problem("conflict", "The payload of this try is not kept."))
+      const refusal = tooFew(call.caller, row.owner, sent.roles)
+      return refusal === null
+        ? json(200, JSON.stringify({ body: sent.body, whole: sent.whole }))
+        : yield* Effect.fail(refusal)
+    }
     const now = yield* asked(actingRoles(use, row))
     const roles = now === "elsewhere" ? null : now
     const refusal = tooFew(call.caller, row.owner, roles ?? row.roles)
@@ -562,20 +569,8 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
             )
           )
         }
-        const parts = delivering()
-        let request: SentRequest | null = null
-        const view: Delivering = {
-          ...parts,
-          outbound: {
-            ...parts.outbound,
-            post: (sent) => {
-              request = { url: sent.url, headers: sent.headers, body: sent.body }
-              return parts.outbound.post(sent)
-            }
-          }
-        }
         // The test event is made of a record as it is. The filter is not applied.
-        const tried = tryDelivery(view, {
+        const tried = tryDelivery(delivering(), {
           subscription: { ...subscription, when: new Map() },
           happened,
           test: true
@@ -597,8 +592,9 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
             outcome: result.outcome,
             status: result.status,
             error: result.error,
-            request,
+            request: result.request,
             answer: result.answer,
+            headers: result.headers,
             duration_ms: result.milliseconds
           })
         )

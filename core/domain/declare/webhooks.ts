@@ -43,8 +43,12 @@ export const attemptsName = "webhook_attempts"
 /** Record verbs that it adds, by resource. */
 export const webhookVerbs: { readonly [resource: string]: readonly string[] } = {
   [subscriptionsName]: ["test", "rotateSecret", "revealSecret", "disable", "enable", "resendFailed", "replay"],
-  [deliveriesName]: ["resend"]
+  [deliveriesName]: ["resend"],
+  [attemptsName]: ["payload"]
 }
+
+/** Those that change nothing. */
+export const readVerbs: ReadonlySet<string> = new Set(["payload"])
 
 /**
  * Why the service has disabled a subscription: the receiver answered 410 Gone, its owner has no access any more, or no delivery has succeeded for three days.
@@ -152,11 +156,16 @@ const attemptFields = (): Bag => ({
   id: key(),
   subscription_id: seen({ kind: "integer", bits: 64, filterable: true }),
   delivery_id: seen({ filterable: true }),
+  event_type: seen({ filterable: true }),
+  resource: seen({ filterable: true }),
+  key: seen({ filterable: true }),
+  url: seen({}),
   at: seen({ kind: "timestamp", sortable: true, filterable: true }),
   try: seen({ kind: "integer" }),
   outcome: seen({ kind: "enum", values: ["delivered", "failed", "skipped"], filterable: true }),
   status: seen({ kind: "integer", filterable: true }),
   answer: seen({}),
+  answer_headers: seen({ kind: "json" }),
   error: seen({}),
   duration_ms: seen({ kind: "integer" }),
   owner_id: seen({ filterable: true })
@@ -224,9 +233,10 @@ const views = ({ deliveryLog }: Webhooks): readonly Bag[] => [
   ...(deliveryLog
     ? [view(attemptsName, 3, "list", {
       label: { singular: "Webhook try", plural: "Webhook tries" },
-      columns: ["at", "subscription_id", "delivery_id", "try", "outcome", "status", "duration_ms", "error"],
+      columns: ["event_type", "key", "subscription_id", "at", "try", "outcome", "status", "duration_ms", "error"],
       sort: "id desc",
-      filters: [{ name: "Failed", filter: "outcome = failed" }]
+      filters: [{ name: "Failed", filter: "outcome = failed" }],
+      title: "event_type"
     })]
     : [])
 ]
@@ -338,7 +348,7 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         add(deliveriesName, "deliveries", deliveryFields(), { access: { create: false, delete: false } }),
         ...(settings.deliveryLog ?
           [add(attemptsName, "attempts", attemptFields(), {
-            access: { ...readOnly, ...readByWriters(config, ["answer"]) }
+            access: { ...readOnly, ...readByWriters(config, ["url", "answer", "answer_headers"]) }
           })] :
           [])
       ]

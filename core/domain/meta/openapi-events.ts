@@ -1,6 +1,6 @@
 /** What the OpenAPI document tells of events: `:watch` of resources that declare some, and the record verbs of the extension `webhooks`. */
 
-import { deliveriesName, subscriptionsName } from "../declare/webhooks.ts"
+import { attemptsName, deliveriesName, readVerbs, subscriptionsName } from "../declare/webhooks.ts"
 import { headersOf, mayFilter, operation, parameter, refusals, respond } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref, type Subject } from "./openapi-schema.ts"
 
@@ -59,6 +59,7 @@ const tried = whole({
     description: "What was sent: `url`, `headers`, `body`. Null where nothing was."
   },
   answer: { ...orNull("string"), description: "The beginning of what the receiver answered." },
+  headers: { ...orNull("object"), description: "Headers of the answer that help to find a fault." },
   duration_ms: { type: "number", minimum: 0 }
 })
 
@@ -73,6 +74,10 @@ const range: Doc = closedObject({
     description: "Only deliveries that have failed for good, which are retried now."
   }
 }, ["since"])
+const sent: Doc = whole({
+  body: { type: "string", maxLength: 8_192, description: "The body of the request, or its beginning." },
+  whole: { type: "boolean", description: "Whether `body` is all of it." }
+})
 const begun: Doc = respond("A job sends them.", whole({ resent: { type: "null" } }))
 const nothing: Doc = ref("responses", "204")
 
@@ -91,19 +96,25 @@ const verbs: {
   },
   [deliveriesName]: {
     resend: ["Give a failed delivery one more try", resent]
+  },
+  [attemptsName]: {
+    payload: ["Show what was sent; for the owner of the subscription and admins", respond("What was sent.", sent)]
   }
 }
 
 const verbPaths = (subject: Subject, collection: string): Doc => {
   const { access: { model: { name } }, permissions } = subject
-  if (!permissions.update || !Object.hasOwn(verbs, name)) return {}
+  if (!Object.hasOwn(verbs, name)) return {}
+  const ruleOf = (verb: string): "read" | "update" => readVerbs.has(verb) ? "read" : "update"
   return Object.fromEntries(
-    Object.entries(verbs[name]!).map(([verb, [summary, answer, body]]) => [
+    Object.entries(verbs[name]!).filter(([verb]) => permissions[ruleOf(verb)]).map((
+      [verb, [summary, answer, body]]
+    ) => [
       `${collection}/{key}:${verb}`,
       {
         parameters: [parameter(`${name}.key`)],
         post: operation(subject, verb, {
-          rule: "update",
+          rule: ruleOf(verb),
           summary,
           ...(body === undefined ? {} : { body }),
           responses: {
