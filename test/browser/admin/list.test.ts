@@ -412,11 +412,17 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       expect((await stage.call("admin", "GET", `/orders/${id}`)).body["note"]).toBe("many at once")
       // A value that a rule of the resource refuses: every record is named, nothing is written.
       await list.tick(0)
+      await list.tick(1)
       await page.getByRole("button", { name: "Edit", exact: true }).click()
       await page.getByLabel("Field").selectOption("total")
       await page.getByRole("dialog").getByLabel("New value").fill("-1")
       await page.getByRole("button", { name: "Check" }).click()
       await page.getByText(/would be refused/).waitFor()
+      // The reason once, and the records by their titles.
+      const refused = page.getByRole("dialog").getByRole("heading", { name: /2 records$/ })
+      await refused.waitFor()
+      const first = page.getByRole("dialog").getByRole("link", { name: new RegExp(`^#${id} \\S`) })
+      expect(await first.getAttribute("href")).toBe(`/orders/${id}`)
       await page.getByRole("button", { name: "Cancel", exact: true }).click()
     })
   })

@@ -1,6 +1,7 @@
 // The page of webhooks in a real browser, with a receiver beside it: subscriptions, tests, secrets, deliveries, the log.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { verifyStandardWebhook } from "../../../composition/index.ts"
 import { chromiumPath } from "../chromium.ts"
@@ -170,7 +171,7 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       await hooks.openRow("Tested")
       await hooks.button("Send a test event").click()
       await hooks.detail.getByText("delivered", { exact: true }).waitFor()
-      expect(await page.getByLabel("Answer").innerText()).toBe(markup)
+      expect(await page.getByLabel("Answer", { exact: true }).innerText()).toBe(markup)
       const request = await page.getByLabel("Request").innerText()
       expect(request).toContain(`POST ${at}`)
       expect(request).toContain("webhook-signature: v1,")
@@ -253,9 +254,79 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       await hooks.detail.getByText("The receiver answered 500.").first().waitFor()
       await hooks.open("/log")
       await hooks.row("500").getByRole("button").first().click()
-      expect(await page.getByLabel("Answer").innerText()).toBe(`no ${markup}`)
+      expect(await page.getByLabel("Answer", { exact: true }).innerText()).toBe(`no ${markup}`)
       expect(await page.locator("img[src=x]").count()).toBe(0)
       expect(await axeAgain(page)).toEqual([])
+    })
+  })
+
+  it("name subscription, URL and record of each try, narrowed by the address and reached from the subscription", async () => {
+    await stage.database.execute("delete from webhooks.subscriptions")
+    await subscribe("Other", { events: "orders.created" })
+    const { id } = await subscribe("Named", { headers: { authorization: "Bearer hush-hush" } })
+    answer = [500, "not today"]
+    const { body } = await stage.call("admin", "GET", "/orders?page_size=1&filter=status%20%3D%20draft")
+    const [order] = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>
+    const title = new RegExp(`^#${order!.id} \\S`)
+    await stage.call("admin", "PATCH", `/orders/${order!.id}`, { note: "named" }, order!.etag)
+    const secrets = async (page: Page) =>
+      expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toMatch(/hush-hush|whsec_/)
+    await using({ allow: /40[34]/ }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Named")
+      await hooks.detail.getByRole("link", { name: "Deliveries" }).click()
+      await hooks.openRow("orders.updated")
+      expect(new URL(page.url()).searchParams.get("subscription")).toBe(String(id))
+      await hooks.row("retrying").getByText(title).waitFor()
+      await hooks.detail.getByRole("link", { name: "Named" }).waitFor()
+      await hooks.detail.getByText(at, { exact: true }).waitFor()
+      expect(await hooks.detail.getByRole("link", { name: title }).getAttribute("href")).toBe(`/orders/${order!.id}`)
+      const tries = hooks.detail.getByRole("region", { name: "Tries" })
+      expect(await tries.getByLabel("Answer", { exact: true }).innerText()).toBe("not today")
+      expect(await tries.getByLabel("Headers of the answer").innerText()).toBe("content-type: text/html")
+      await tries.getByRole("button", { name: "Show what was sent" }).click()
+      expect(await tries.getByLabel("What was sent").innerText()).toContain("\"note\": \"named\"")
+      await secrets(page)
+      expect(await axeAgain(page)).toEqual([])
+      // Of another subscription there is nothing; everything is one press away.
+      await page.getByLabel("Subscription").selectOption({ label: "Other" })
+      await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+      await page.getByRole("button", { name: "Show everything" }).first().click()
+      expect(new URL(page.url()).search).toBe("")
+      await page.getByLabel("Event").selectOption("orders.updated")
+      await page.getByLabel("State").selectOption("retrying")
+      await page.getByLabel("Resource").selectOption({ label: "Orders" })
+      await hooks.row("retrying").getByText(title).waitFor()
+      await page.goto(
+        `${stage.url}/-/webhooks/log?subscription=${String(id)}&state=failed&event=orders.updated&resource=none`
+      )
+      await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+      await page.getByLabel("Resource").selectOption({ label: "Orders" })
+      await hooks.row("failed").getByText(title).waitFor()
+      await hooks.openRow("orders.updated")
+      expect(await hooks.detail.getByRole("link", { name: title }).getAttribute("href")).toBe(`/orders/${order!.id}`)
+      await hooks.detail.getByText(at, { exact: true }).waitFor()
+      // What the address says and cannot be says nothing.
+      await page.goto(`${stage.url}/-/webhooks/deliveries?subscription=x&state=done`)
+      await hooks.row("retrying").getByText(title).waitFor()
+    })
+    // A viewer reads the log, and neither addresses nor what was sent or answered.
+    await using({ role: "viewer" }, async (page, hooks, sent) => {
+      await hooks.open(`/log?subscription=${String(id)}`)
+      await hooks.openRow("orders.updated")
+      await hooks.detail.getByRole("link", { name: title }).waitFor()
+      expect(await hooks.button("Show what was sent").count()).toBe(0)
+      for (const label of ["Answer", "Headers of the answer"]) expect(await page.getByLabel(label).count()).toBe(0)
+      expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(at)
+      expect(sent.filter((each) => /%3Apayload|:payload|answer|url=/.test(each))).toEqual([])
+    })
+    // A record that is not there any more is plain text.
+    await stage.database.execute("update webhooks.attempts set key = '999999999'")
+    await using({}, async (_, hooks) => {
+      await hooks.open("/log")
+      await hooks.openRow("orders.updated")
+      await hooks.detail.getByText("#999999999", { exact: true }).waitFor()
+      expect(await hooks.detail.getByRole("link", { name: /^#/ }).count()).toBe(0)
     })
   })
 

@@ -4,7 +4,17 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query"
 import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
 import { useApp } from "../ground/app.ts"
-import { type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
+import {
+  addressOf,
+  isKeyText,
+  keyOf,
+  keyPartsOf,
+  recentNeeds,
+  type Resource,
+  titleNeeds,
+  titleOf,
+  titlesOf
+} from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { isolated, plain, short } from "../model/plain.ts"
@@ -51,24 +61,80 @@ export const useTitles = (
   by = keyFieldOf(target)
 ): ReadonlyMap<string, string> => useQuery(titlesQuery(target, keys, by)).data ?? none
 
-/** A record of some resource, known by name and key. */
+/** A record of some resource, known by name and key as in addresses. */
 export interface RecordName {
   readonly resource: string
   readonly key: string
 }
 
-/** The titles of records of several resources, with one request for each resource. A record without one is called by its key. */
-export const useNames = (records: readonly RecordName[]): (of: RecordName) => string => {
+/** Most records that one request names by a key of several fields. */
+const mostOfSeveral = 20
+
+/** The filter of some records by their keys. Null if the caller cannot filter by a field of the key. */
+const keysFilter = (target: Resource, keys: readonly string[]): string | null => {
+  const names = target.model.primaryKey
+  if (names.length === 0 || !names.every((name) => target.fields.get(name)?.filterable === true)) return null
+  const parts = keys.map(keyPartsOf)
+  const [name] = names
+  return name !== undefined && names.length === 1
+    ? textOfSimple({ field: name, is: "oneOf", values: parts.map(([part = ""]) => part) }, target)
+    : parts.map((each) =>
+      `(${names.map((field, at) => textOfSimple({ field, is: "is", values: [each[at] ?? ""] }, target)).join(" AND ")})`
+    ).join(" OR ")
+}
+
+const namesQuery = (target: Resource, keys: readonly string[]) => {
+  const filter = keysFilter(target, keys)
+  return {
+    queryKey: ["names", target.name, keys],
+    enabled: target.may.read && filter !== null,
+    staleTime: 60_000,
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<ReadonlyMap<string, string>> => {
+      const { items }: AnyPage = await resourceClient(target.name).list({
+        ...recentNeeds(target),
+        filter: filter ?? "",
+        page_size: keys.length,
+        ...(target.model.softDelete ? { show_deleted: true } : {})
+      }, { signal })
+      return new Map(items.map((record) => [keyOf(target, record) ?? "", titlesOf(target, record).join(" ")]))
+    }
+  }
+}
+
+export interface RecordNames {
+  /** The title of a record, or its key if the caller does not see it. */
+  readonly nameOf: (of: RecordName) => string
+  /** The address of a record that the caller sees. */
+  readonly addressOf: (of: RecordName) => string | undefined
+}
+
+/** The titles of records of several resources, deleted ones too, with a request for each resource and some of its keys. */
+export const useRecordNames = (records: readonly RecordName[]): RecordNames => {
   const { catalogue } = useApp()
-  const keys = Map.groupBy(records, ({ resource }) => resource)
-  const names = [...keys.keys()]
-  const queries = useQueries({
-    queries: names.map((name) => {
-      const target = catalogue.resources.get(name)
-      return titlesQuery(target, keys.get(name)?.map(({ key }) => key) ?? [], keyFieldOf(target))
-    })
+  const parts = [...Map.groupBy(records, ({ resource }) => resource)].flatMap(([resource, of]) => {
+    const target = catalogue.resources.get(resource)
+    if (target === undefined) return []
+    const keys = [...new Set(of.map(({ key }) => key))].filter(isKeyText).toSorted()
+    const size = target.model.primaryKey.length === 1 ? most : mostOfSeveral
+    return Array.from(
+      { length: Math.ceil(keys.length / size) },
+      (_, at) => ({ resource, target, keys: keys.slice(at * size, (at + 1) * size) })
+    )
   })
-  return ({ key, resource }) => queries[names.indexOf(resource)]?.data?.get(key) ?? `#${key}`
+  const found = useQueries({ queries: parts.map(({ keys, target }) => namesQuery(target, keys)) })
+  const titles = new Map(
+    parts.flatMap(({ resource }, at) =>
+      [...found[at]?.data ?? none].map(([key, title]) => [`${resource}/${key}`, title])
+    )
+  )
+  const titleAt = ({ key, resource }: RecordName): string | undefined => titles.get(`${resource}/${key}`)
+  return {
+    nameOf: (of) => titleAt(of) ?? `#${isKeyText(of.key) ? keyPartsOf(of.key).join(", ") : of.key}`,
+    addressOf: (of) => {
+      const target = catalogue.resources.get(of.resource)
+      return target === undefined || titleAt(of) === undefined ? undefined : addressOf(target, of.key)
+    }
+  }
 }
 
 /** Up to two fields that tell records of the same title apart: states, and texts that are not in the title. */

@@ -24,6 +24,18 @@ export interface Preview {
   readonly more: boolean
 }
 
+/** A write that the service refused because of one record. Records before it, in whole batches, are written. */
+export class RefusedWrite extends Error {
+  readonly refusal: BulkRefusal
+  /** How many are written. */
+  readonly written: number
+  constructor(refusal: BulkRefusal, written: number) {
+    super(refusal.error.message)
+    this.refusal = refusal
+    this.written = written
+  }
+}
+
 const batchSize = 500
 const mostRefused = 20
 
@@ -82,7 +94,7 @@ export const preview = async (
   return { refused, more: false }
 }
 
-/** Writes the change and returns the records as written. `progress` gets the number of written records. The signal stops it before the next batch. */
+/** Writes the change and returns the records as written. Fails with `RefusedWrite` where it knows the record. `progress` gets the number of written records. The signal stops it before the next batch. */
 export const apply = async (
   resource: Resource,
   change: Bulk,
@@ -98,7 +110,16 @@ export const apply = async (
         written.push(await resourceClient(resource.name).undelete(keyPartsOf(keyOf(resource, record)!)))
         progress(written.length)
       }
-    } else written.push(...await send(resource, change, part, false))
+    } else {
+      try {
+        written.push(...await send(resource, change, part, false))
+      } catch (error) {
+        const record = error instanceof ProblemError && error.operation !== null ? part[error.operation] : undefined
+        throw error instanceof ProblemError && record !== undefined
+          ? new RefusedWrite({ record, error }, written.length)
+          : error
+      }
+    }
     progress(written.length)
   }
   return written

@@ -14,17 +14,19 @@ import { copyText, problemText } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { keyOf, type Resource, titleOf } from "../model/catalogue.ts"
+import { keyOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, clientOf } from "../model/client.ts"
-import { short } from "../model/plain.ts"
 import { ChangeDialog, ChangedWords, type ChangeStep, useChange } from "../task/change.tsx"
 import { formerValues } from "../task/changed.ts"
-import { apply, type Bulk, type Preview, preview, readMatching } from "./bulk.ts"
+import { apply, type Bulk, type Preview, preview, readMatching, RefusedWrite } from "./bulk.ts"
 import { toCsv, toCurl, toJson, toMarkdown } from "./copied.ts"
 import style from "./list.module.css"
 import type { ListRows } from "./rows.ts"
 import { nothing, type RecordSelection, selectedCount } from "./selection.ts"
 
+const RefusedRecords = lazy(() =>
+  import("../task/refused.tsx").then(({ RefusedRecords }) => ({ default: RefusedRecords }))
+)
 const loadPluginActions = () => import("../plugin/actions.tsx")
 const PluginActions = lazy(() => loadPluginActions().then(({ PluginActions }) => ({ default: PluginActions })))
 const readSelected = (resource: Resource, keys: readonly string[]): Promise<readonly AnyRecord[]> =>
@@ -243,6 +245,8 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
   const [step, setStep] = useState<Step>({ at: "choose" })
   const ending = useRef<AbortController>(new AbortController())
   useEffect(() => () => ending.current.abort(), [])
+  /** The records that were last sent. */
+  const sent = useRef<readonly AnyRecord[]>([])
   const bulk: Bulk = op === "update" ? { op, data } : { op }
 
   const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
@@ -252,10 +256,14 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
       await work(controller.signal)
     } catch (error) {
       if (controller.signal.aborted) return
+      if (error instanceof RefusedWrite) return refuse(error)
       noticeFailure(error)
       setStep({ at: "failed", error })
     }
   }
+  /** What was tried as a dry run may be refused meanwhile. The others can still be written. */
+  const refuse = ({ refusal, written }: RefusedWrite): void =>
+    setStep({ at: "tried", records: sent.current.slice(written), preview: { refused: [refusal], more: false } })
   const check = (): Promise<void> =>
     run(async (signal) => {
       setStep({ at: "busy", done: 0, all: count })
@@ -265,6 +273,7 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
   const write = (records: readonly AnyRecord[]): Promise<void> =>
     run(async (signal) => {
       setStep({ at: "busy", done: 0, all: records.length })
+      sent.current = records
       const written = await apply(
         resource,
         bulk,
@@ -361,16 +370,18 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
               `${format.count(refused.length)}${step.at === "tried" && step.preview.more ? "+" : ""}`
             )}
           </p>
-          <ul className="refused">
-            {refused.map(({ error, record }) => (
-              <li key={keyOf(resource, record)}>
-                <b>
-                  <bdi>{titleOf(resource, record)}</bdi>
-                </b>{" "}
-                <bdi>{short(problemText(error, t), 500)}</bdi>
-              </li>
-            ))}
-          </ul>
+          <div className="refused">
+            <Suspense fallback={null}>
+              <RefusedRecords
+                resource={resource.name}
+                refusals={refused.map(({ error, record }) => ({
+                  key: keyOf(resource, record) ?? "",
+                  field: null,
+                  message: problemText(error, t)
+                }))}
+              />
+            </Suspense>
+          </div>
         </>
       )}
     </ChangeDialog>

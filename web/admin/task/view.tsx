@@ -2,13 +2,13 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { useNames } from "../field/titles.ts"
 import { useApp } from "../ground/app.ts"
 import { sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { fieldLabel, labelOf } from "../model/catalogue.ts"
 import { type Column, Table } from "../place/parts.tsx"
+import { RefusedRecords } from "./refused.tsx"
 import { saveAnswer } from "./save.ts"
 import style from "./task.module.css"
 import { cancelTask, isOver, isWorking, reportOf, type Task, taskKey, type TaskRefusal } from "./tasks.ts"
@@ -38,25 +38,21 @@ interface RefusalsProps {
   readonly reported: boolean
 }
 
-/** The refusals: of an import by line and column, of a bulk change by key. */
+/** The refusals: of an import by line and column, of a bulk change by reason. */
 export const Refusals = ({ refusals, reported, resource, total }: RefusalsProps): ReactNode => {
   const w = useMessages().task
   const { format } = useLocale()
-  const records = refusals.flatMap(({ key, line }) => line === null && key !== null ? [{ resource, key }] : [])
-  const nameOf = useNames(records)
   const target = useApp().catalogue.resources.get(resource)
   if (refusals.length === 0) return null
-  const byLine = refusals.some(({ line }) => line !== null)
+  const records = refusals.flatMap(({ field, key, line, message }) =>
+    line === null && key !== null ? [{ field, key, message }] : []
+  )
+  const lines = refusals.filter(({ key, line }) => line !== null || key === null)
   const columns: ReadonlyArray<Column<{ readonly at: number; readonly of: TaskRefusal }>> = [
-    {
-      name: "place",
-      label: byLine ? w.line : w.record,
-      cell: ({ of }) =>
-        of.line === null ? of.key === null ? "" : nameOf({ resource, key: of.key }) : format.count(of.line)
-    },
+    { name: "place", label: w.line, cell: ({ of }) => of.line === null ? "" : format.count(of.line) },
     {
       name: "column",
-      label: byLine ? w.column : w.field,
+      label: w.column,
       cell: ({ of }) =>
         of.column ??
           (of.field === null ? "" : (target === undefined ? labelOf(of.field) : fieldLabel(target, of.field)))
@@ -67,12 +63,15 @@ export const Refusals = ({ refusals, reported, resource, total }: RefusalsProps)
     <section className={style.refusals} aria-label={w.refused(format.count(total))}>
       <h2>{w.refused(format.count(total))}</h2>
       <div className={style.scroll} tabIndex={0} role="group" aria-label={w.refused(format.count(total))}>
-        <Table
-          label={w.refused(format.count(total))}
-          rows={refusals.map((of, at) => ({ at, of }))}
-          columns={columns}
-          idOf={({ at }) => String(at)}
-        />
+        <RefusedRecords resource={resource} refusals={records} />
+        {lines.length > 0 && (
+          <Table
+            label={w.refused(format.count(total))}
+            rows={lines.map((of, at) => ({ at, of }))}
+            columns={columns}
+            idOf={({ at }) => String(at)}
+          />
+        )}
       </div>
       {total > refusals.length && (
         <p className="dim">{w.firstOnly(format.count(refusals.length))} {reported && w.moreReported}</p>

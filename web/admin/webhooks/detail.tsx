@@ -2,6 +2,7 @@
 
 import { type ReactNode, useState } from "react"
 import { useApp } from "../ground/app.ts"
+import { Link } from "../ground/link.tsx"
 import { setQuery } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { say } from "../ground/toasts.tsx"
@@ -10,8 +11,20 @@ import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 import { Facts, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
+import { Block } from "./attempt.tsx"
 import { ReplayEvents } from "./replay.tsx"
-import { doVerb, headerLines, idOf, readEvents, subscriptionsName, waitsText } from "./subscriptions.ts"
+import {
+  attemptsName,
+  deliveriesName,
+  doVerb,
+  headerLines,
+  idOf,
+  pretty,
+  readEvents,
+  subscriptionsName,
+  tones,
+  waitsText
+} from "./subscriptions.ts"
 
 interface Tried {
   readonly event: string
@@ -19,6 +32,7 @@ interface Tried {
   readonly status: number | null
   readonly error: string | null
   readonly answer: string | null
+  readonly headers: { readonly [name: string]: string } | null
   readonly duration_ms: number
   readonly request: {
     readonly url: string
@@ -27,20 +41,10 @@ interface Tried {
   } | null
 }
 
-export const tones = { delivered: "ok", failed: "bad", skipped: "warn" } as const
-
-const pretty = (body: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    // A body from the configuration may be other text than JSON.
-    return body
-  }
-}
-
 const TestResult = ({ tried }: { readonly tried: Tried }): ReactNode => {
   const w = useMessages().webhooks
   const { format } = useLocale()
+  const headers = headerLines(tried.headers)
   return (
     <div role="status">
       <p>
@@ -48,15 +52,13 @@ const TestResult = ({ tried }: { readonly tried: Tried }): ReactNode => {
         <bdi>{tried.error}</bdi> <span className="dim">{w.took(format.count(Math.round(tried.duration_ms)))}</span>
       </p>
       {tried.request !== null && (
-        <>
-          <h2>{w.request}</h2>
-          <pre className="code" dir="ltr" tabIndex={0} aria-label={w.request}>
-            {`POST ${tried.request.url}\n${headerLines(tried.request.headers)}\n\n${pretty(tried.request.body)}`}
-          </pre>
-        </>
+        <Block
+          label={w.request}
+          text={`POST ${tried.request.url}\n${headerLines(tried.request.headers)}\n\n${pretty(tried.request.body)}`}
+        />
       )}
-      <h2>{w.answer}</h2>
-      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.answer}>{tried.answer || w.noAnswer}</pre>
+      {headers !== "" && <Block label={w.answerHeaders} text={headers} />}
+      <Block label={w.answer} text={tried.answer || w.noAnswer} />
     </div>
   )
 }
@@ -131,6 +133,14 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
           resource.fields.has("payload") ? [w.payload, record["payload"] === "thin" ? w.thin : w.full] : null
         ]}
       />
+      <div className={style.buttons}>
+        {catalogue.resources.get(deliveriesName)?.may.read === true && (
+          <Link className="btn" to={`/-/webhooks/deliveries?subscription=${idOf(record)}`}>{w.deliveries}</Link>
+        )}
+        {catalogue.resources.get(attemptsName)?.may.read === true && (
+          <Link className="btn" to={`/-/webhooks/log?subscription=${idOf(record)}`}>{w.log}</Link>
+        )}
+      </div>
       {mayUpdate && (
         <>
           <div className={style.buttons}>

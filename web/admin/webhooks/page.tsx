@@ -1,6 +1,6 @@
 /** Webhooks: subscriptions, deliveries, and the log of attempts if it is kept. The service decides what the user may do. */
 
-import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQueryClient } from "@tanstack/react-query"
 import { Plus } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useState } from "react"
 import { useApp } from "../ground/app.ts"
@@ -8,12 +8,13 @@ import { useShortcut } from "../ground/keys.ts"
 import { usePlace } from "../ground/location.ts"
 import { Missing, Problem } from "../ground/problem.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
-import { type AnyRecord, resourceClient } from "../model/client.ts"
+import type { Resource } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 import { type Column, Empty, type PageProps, Part, Sheet, Shown, Split, Table, Tabs, Top } from "../place/parts.tsx"
-import { Attempts, Deliveries } from "./deliveries.tsx"
+import { Deliveries, Log } from "./deliveries.tsx"
 import { SubscriptionDetail } from "./detail.tsx"
-import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName } from "./subscriptions.ts"
+import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName, useSubscriptions } from "./subscriptions.ts"
 
 const Edit = lazy(() => import("./edit.tsx").then(({ EditSubscription }) => ({ default: EditSubscription })))
 
@@ -22,15 +23,11 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
   const { catalogue } = useApp()
   const open = usePlace().query.get("id")
   const queries = useQueryClient()
-  const { data, error, refetch } = useQuery({
-    queryKey: ["webhooks", "subscriptions"],
-    refetchInterval: 5_000,
-    queryFn: ({ signal }) => resourceClient(subscriptionsName).list({ page_size: 500, order_by: "name" }, { signal })
-  })
+  const { data, error, refetch } = useSubscriptions()
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
   const resource = catalogue.resources.get(subscriptionsName)!
-  const subscription = data.items.find((each) => idOf(each) === open)
+  const subscription = data.find((each) => idOf(each) === open)
   const columns: ReadonlyArray<Column<AnyRecord>> = [
     { name: "name", label: w.name, cell: (each) => plain(each["name"]) },
     ...(resource.fields.has("events")
@@ -64,12 +61,12 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
           />
         )}
     >
-      {data.items.length === 0
+      {data.length === 0
         ? <Empty title={w.noneTitle} text={w.noneText} />
         : (
           <Table
             label={w.subscriptions}
-            rows={data.items}
+            rows={data}
             columns={columns}
             idOf={idOf}
             nameOf={(each) => plain(each["name"])}
@@ -92,13 +89,18 @@ export const WebhooksPage = ({ part }: PageProps): ReactNode => {
   const queries = useQueryClient()
   /** The subscription in the form. Null for a new one; undefined if the form is closed. */
   const [editing, setEditing] = useState<AnyRecord | null | undefined>(undefined)
-  const reads = (name: string): boolean => catalogue.resources.get(name)?.may.read === true
+  const readable = (name: string): Resource | undefined => {
+    const resource = catalogue.resources.get(name)
+    return resource?.may.read === true ? resource : undefined
+  }
+  const deliveries = readable(deliveriesName)
+  const attempts = readable(attemptsName)
   const mayCreate = catalogue.resources.get(subscriptionsName)?.may.create === true
   useShortcut("n", () => setEditing(null), mayCreate && part === null)
   const parts = [
     { part: null, to: "/-/webhooks", label: w.subscriptions },
-    ...(reads(deliveriesName) ? [{ part: "deliveries", to: "/-/webhooks/deliveries", label: w.deliveries }] : []),
-    ...(reads(attemptsName) ? [{ part: "log", to: "/-/webhooks/log", label: w.log }] : [])
+    ...(deliveries !== undefined ? [{ part: "deliveries", to: "/-/webhooks/deliveries", label: w.deliveries }] : []),
+    ...(attempts !== undefined ? [{ part: "log", to: "/-/webhooks/log", label: w.log }] : [])
   ]
   if (!parts.some((each) => each.part === part)) return <Missing />
   return (
@@ -114,8 +116,8 @@ export const WebhooksPage = ({ part }: PageProps): ReactNode => {
       {part === null
         ? <Subscriptions onEdit={setEditing} />
         : part === "deliveries"
-        ? <Deliveries />
-        : <Attempts />}
+        ? deliveries !== undefined && <Deliveries resource={deliveries} />
+        : attempts !== undefined && <Log resource={attempts} />}
       {editing !== undefined && (
         <Suspense fallback={<span className="hush" role="status">{t.shell.loading}</span>}>
           <Edit

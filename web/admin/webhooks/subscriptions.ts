@@ -1,15 +1,39 @@
 /** Subscriptions and deliveries from the extension's resources, and the code of an example receiver. */
 
+import { useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { isObject } from "../../client/problem.ts"
-import type { AnyRecord } from "../model/client.ts"
-import { client } from "../model/client.ts"
+import { type AnyRecord, client, resourceClient } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 
-export { subscriptionsName } from "../place/places.ts"
+import { subscriptionsName } from "../place/places.ts"
+
+export { subscriptionsName }
 export const deliveriesName = "webhook_deliveries"
 export const attemptsName = "webhook_attempts"
 
 export const idOf = (record: AnyRecord): string => plain(record["id"])
+
+/** The subscriptions that the user sees, at most 500, by name. */
+export const useSubscriptions = (): UseQueryResult<readonly AnyRecord[]> =>
+  useQuery({
+    queryKey: ["webhooks", "subscriptions"],
+    refetchInterval: 5_000,
+    queryFn: async ({ signal }) =>
+      (await resourceClient(subscriptionsName).list({ page_size: 500, order_by: "name" }, { signal })).items
+  })
+
+/** The tone of an outcome. */
+export const tones = { delivered: "ok", failed: "bad", skipped: "warn" } as const
+
+/** JSON on several lines. Another text stays. */
+export const pretty = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    // A body from the configuration may be other text than JSON.
+    return body
+  }
+}
 
 /** Calls an action of a record, such as `test`. */
 export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string, body?: object): Promise<T> =>
@@ -50,7 +74,6 @@ export const resourcesOf = (events: readonly string[], all: readonly string[]): 
 
 export const receiver = `import { createServer } from "node:http"
 import { Webhook } from "standardwebhooks"
-import { isObject } from "../../client/problem.ts"
 
 const webhook = new Webhook(process.env["WEBHOOK_SECRET"] ?? "")
 const seen = new Set()
