@@ -44,6 +44,7 @@ import type { TokensService } from "../core/ports/tokens.ts"
 import { makeDocuments } from "./documents.ts"
 import { type Foundation, makeFoundation } from "./foundation.ts"
 import { given } from "./given.ts"
+import { watchOutages } from "./outages.ts"
 import { makeReadiness } from "./readiness.ts"
 import { taskingOn } from "./tasks.ts"
 import { webFolder, webRoutes } from "./web.ts"
@@ -72,6 +73,8 @@ export interface EdgeParts {
   readonly accountsReady?: Effect.Effect<boolean>
   readonly log?: (line: string) => void
   readonly measure?: EdgeOptions["measure"]
+  /** Told when a state of the database begins or ends in which requests are refused. */
+  readonly onOutage?: (state: string, lasts: boolean) => void
   readonly maxInFlight?: number
   /** The queue and who runs it here: for the routes below `/api/jobs`. Without it there are none. */
   readonly jobs?: { readonly queue: QueueService; readonly workers: () => Workers | null }
@@ -191,6 +194,9 @@ export const makeServiceEdge = (
       onUnhandledError: options.onUnhandledError,
       log: parts.log,
       measure: parts.measure,
+      onRefused: parts.log === undefined
+        ? null
+        : watchOutages({ ping: records.ping, log: parts.log, onChange: parts.onOutage }),
       auth: parts.auth,
       authStatus: parts.authStatus,
       onDrain: more.watching?.close

@@ -61,6 +61,8 @@ export interface Settings {
   readonly requestTimeoutMs: number | null
   /** `SERVICE_DRAIN_SECONDS`: how long the service goes on after SIGTERM while `/readyz` says 503. Null: 0 on a terminal, else 5. */
   readonly drainSeconds: number | null
+  /** `SERVICE_METRICS_PORT`: a port of its own for `/metrics`; `SERVICE_METRICS_TOKEN`: whoever sends it gets `/metrics` at the port of the API. Null: not there. */
+  readonly metrics: { readonly port: number | null; readonly token: string | null }
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
   /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
@@ -187,12 +189,14 @@ export const readSettings = (
   if (jobs !== null && !["true", "false"].includes(jobs)) {
     refuse(`SERVICE_JOBS is ${quoteValue(jobs)}.`, "Set true or false; without it, jobs run beside the API.")
   }
-  const drainToken = text("SERVICE_JOBS_DRAIN_TOKEN")
-  if (drainToken !== null && (drainToken.length < 16 || /\s/.test(drainToken))) {
+  const secretToken = (name: string): string | null => {
+    const value = text(name)
+    if (value === null || (value.length >= 16 && !/\s/.test(value))) return value
     refuse(
-      "SERVICE_JOBS_DRAIN_TOKEN is not a text of at least 16 characters without spaces.",
+      `${name} is not a text of at least 16 characters without spaces.`,
       "Set 32 random bytes in base64: openssl rand -base64 32."
     )
+    return null
   }
   const smtpUrl = text("SERVICE_SMTP_URL")
   const mailFrom = text("SERVICE_MAIL_FROM")
@@ -254,8 +258,9 @@ export const readSettings = (
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
     drainSeconds: count("SERVICE_DRAIN_SECONDS", 0, 3_600),
+    metrics: { port: count("SERVICE_METRICS_PORT", 0, 65_535), token: secretToken("SERVICE_METRICS_TOKEN") },
     jobs: jobs !== "false",
-    drainToken,
+    drainToken: secretToken("SERVICE_JOBS_DRAIN_TOKEN"),
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat,
     files: fileSettings(env, text, count, refuse, read)

@@ -4,13 +4,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Readiness } from "../adapters/http/health.ts"
 import { outageOf, outageProblem } from "../core/domain/outage.ts"
-import { problem } from "../core/domain/problem.ts"
+import { because, problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 
 /** The accounts cannot be read now. */
 export const noAccounts = (): Problem =>
-  problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+  because(problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" }), "Accounts")
 
 /** Milliseconds that an answer about readiness stands. */
 const readyMs = 250
@@ -22,8 +22,9 @@ export const makeReadiness = (
 ): Effect.Effect<Readiness> => {
   const records = Effect.matchCause(ping, {
     onFailure: (cause): Readiness => {
-      const outage = outageOf(Cause.squash(cause))
-      return outage === null ? false : outageProblem(outage)
+      const error = Cause.squash(cause)
+      const outage = outageOf(error)
+      return outage === null ? false : outageProblem(outage, error)
     },
     onSuccess: (takes): Readiness => takes === "writes" || "read-only"
   })

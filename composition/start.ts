@@ -45,6 +45,7 @@ import {
 } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { holderOf, takenPort } from "./port-holder.ts"
+import type { Scraping } from "./scrape.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry, type Telemetry } from "./telemetry.ts"
@@ -200,14 +201,14 @@ const noJobs: Refusal = {
 }
 
 /** Why a port cannot be opened, and what to do. */
-const closedPort = (error: unknown, host: string, port: number): StartupError => {
+const closedPort = (error: unknown, host: string, port: number, variable = "PORT"): StartupError => {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
   const taken = code === "EADDRINUSE" ? takenPort(port, holderOf(port), process.platform) : null
   return new StartupError([{
     resource: null,
     field: null,
     message: `Port ${port} of ${host} cannot be opened (${code})${taken === null ? "." : `: ${taken.by}.`}`,
-    fix: taken?.fix ?? "Set PORT and SERVICE_HOST to what this machine has."
+    fix: (variable === "PORT" ? taken?.fix : null) ?? `Set ${variable} and SERVICE_HOST to what this machine has free.`
   }])
 }
 
@@ -299,13 +300,34 @@ const databaseOf = ({ settings }: Start, { url }: Databases, { metrics }: Teleme
   ...given({ waitMs: settings.waitMs, onWait: metrics?.onWait, pooler: settings.pooler })
 })
 
+/** What serves the metrics of a process that keeps them; null: nobody keeps any. */
+const scrapingOf = async ({ context, metrics }: Telemetry): Promise<Scraping | null> =>
+  metrics === null ? null : (await import("./scrape.ts")).makeScraping(context, metrics)
+
+/** Opens the port of the metrics. */
+const openScraping = async (
+  scraping: Scraping,
+  host: string,
+  port: number,
+  log: LogSink
+): Promise<{ readonly close: () => Promise<void> }> => {
+  try {
+    const open = await scraping.open(host, port)
+    log.event("info", "metrics", { address: `http://${host.includes(":") ? `[${host}]` : host}:${open.port}/metrics` })
+    return open
+  } catch (error) {
+    throw closedPort(error, host, port, "SERVICE_METRICS_PORT")
+  }
+}
+
 /** What the service is told. */
 const optionsOf = (
   start: Start,
   databases: Databases,
   telemetry: Telemetry,
   { auth, ready }: Accounts,
-  { mail, routes }: ReturnType<typeof openMail>
+  { mail, routes }: ReturnType<typeof openMail>,
+  scraping: Scraping | null
 ): AdminOptions => {
   const { assembly, liveApp, log, settings } = start
   const { metrics } = telemetry
@@ -317,7 +339,11 @@ const optionsOf = (
     log: log.line,
     context: telemetry.context,
     fileSettings: fileSettingsOf(settings),
-    extraRoutes: [...routes, ...start.extraRoutes],
+    extraRoutes: [
+      ...routes,
+      ...(scraping === null || settings.metrics.token === null ? [] : [scraping.route(settings.metrics.token)]),
+      ...start.extraRoutes
+    ],
     jobsConnections: settings.connections.jobs,
     ...given({
       auth,
@@ -330,6 +356,7 @@ const optionsOf = (
       maxInFlight: settings.maxInFlight,
       drainToken: settings.drainToken,
       measure: metrics?.measure,
+      onOutage: metrics?.outage,
       onJobCounts: metrics?.jobs
     })
   }
@@ -383,7 +410,9 @@ const openPort = (
 export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Return<Started, never, Scope.Scope> {
   const { assembly, env, log, patienceMs, settings } = start
   const { compiled } = assembly
-  const telemetry = yield* opened(() => openTelemetry(env), ({ close }) => close())
+  const scraped = settings.metrics.port !== null || settings.metrics.token !== null
+  const telemetry = yield* opened(() => openTelemetry(env, scraped), ({ close }) => close())
+  const scraping = scraped ? yield* Effect.promise(() => scrapingOf(telemetry)) : null
   const databases = yield* opened(
     () => openDatabases(settings, assembly.config.db, (message) => log.event("warn", "database", { message })),
     ({ release }) => release()
@@ -407,13 +436,21 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     })
   )
   const accounts = yield* openAccounts(start, databases)
-  const options = optionsOf(start, databases, telemetry, accounts, openMail(start, accounts.auth))
+  const options = optionsOf(start, databases, telemetry, accounts, openMail(start, accounts.auth), scraping)
   const admin = yield* opened(() => createAdmin(assembly.config, options), ({ close }) => close())
   telemetry.metrics?.watch(admin.postgres)
+  scraping?.watch(admin)
   yield* Effect.promise(() => checkAll(start, databases, admin, migrating))
   const workers = yield* Effect.promise(() => startJobs(start, databases, admin))
   if (compiled.files.used && settings.files.cleanupMinutes > 0) {
-    yield* opened(() => repeat(settings.files.cleanupMinutes, admin.cleanFiles), ({ close }) => close())
+    yield* opened(
+      () => repeat(settings.files.cleanupMinutes, async () => telemetry.metrics?.cleaned(await admin.cleanFiles())),
+      ({ close }) => close()
+    )
+  }
+  const { metrics: { port: metricsPort } } = settings
+  if (scraping !== null && metricsPort !== null) {
+    yield* opened(() => openScraping(scraping, settings.host, metricsPort, log), ({ close }) => close())
   }
   // Jobs have longer to finish than requests: they begin to when the listener does.
   const outermost = yield* Scope.fork(yield* Effect.scope, "parallel")

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry (traces, metrics) with Effect's own exporter. It is on when the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` is set.
- * Otherwise it costs nothing, as its modules are loaded only when they are needed.
+ * OpenTelemetry (traces, metrics) with Effect's own exporter. It is on when the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` is set. The metrics are also kept
+ * where somebody scrapes them. Otherwise nothing is, and it costs nothing, as its modules are loaded only when they are needed.
  */
 
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -22,6 +22,13 @@ export interface Telemetry {
 
 const off: Telemetry = { context: Context.empty(), metrics: null, close: () => Promise.resolve() }
 
+/** Metrics that are kept and not sent. */
+const kept = async (): Promise<Telemetry> => {
+  const [Metric, own] = await Promise.all([import("effect/Metric"), import("./metrics.ts")])
+  const context = Context.make(Metric.MetricRegistry, new Map())
+  return { context, metrics: own.makeMetrics(context), close: () => Promise.resolve() }
+}
+
 /** Milliseconds that a collector has for an answer; the specification's default. */
 const timeoutOf = (text: string | undefined): number => {
   const value = Number(text ?? "")
@@ -30,13 +37,14 @@ const timeoutOf = (text: string | undefined): number => {
 
 /**
  * Opens the exporter configured by the `OTEL_*` variables: endpoint, headers, `OTEL_SERVICE_NAME` (default `resource-admin`), resource attributes,
- * and which signals are exported. Logs stay on standard output.
+ * and which signals are exported. Logs stay on standard output. `scraped`: the metrics are kept for a scraper, whether or not they are sent.
  */
 export const openTelemetry = async (
-  environment: { readonly [name: string]: string | undefined }
+  environment: { readonly [name: string]: string | undefined },
+  scraped = false
 ): Promise<Telemetry> => {
   if ((environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") === "" || environment["OTEL_SDK_DISABLED"] === "true") {
-    return off
+    return scraped ? await kept() : off
   }
   const [FetchHttpClient, HttpClient, Metric, OtlpTracer, OtlpMetrics, OtlpSerialization, OtlpExporter, own] =
     await Promise.all([

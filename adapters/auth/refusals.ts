@@ -119,7 +119,7 @@ export const failureOf = (cause: unknown, path: string): Problem => {
         : problem("conflict", "There is already such an account.", { code: "USER_ALREADY_EXISTS" })
     default: {
       const outage = outageIn(cause)
-      return outage === null ? unexpected() : outageProblem(outage)
+      return outage === null ? unexpected() : outageProblem(outage, cause)
     }
   }
 }

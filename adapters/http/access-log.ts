@@ -3,6 +3,7 @@
  * what is needed to find a request again.
  */
 
+import type { Why } from "../../core/domain/problem.ts"
 import { classOf } from "../../core/domain/thrown.ts"
 
 /** Writes one finished line, without its newline. */
@@ -29,7 +30,26 @@ export interface AccessEntry {
   readonly bytes: number
   /** User id of the caller, or null before one is known. */
   readonly user: string | null
+  /** Why it was refused; null: it was not. */
+  readonly refused: Refused | null
 }
+
+/** Why a request was refused, in words of the service's own and codes. */
+export interface Refused {
+  /** The slug of the problem. */
+  readonly slug: string
+  /** The kind of failure that led to it, such as `read-only`. */
+  readonly cause?: string | undefined
+  /** The SQLSTATE or system code of that failure. */
+  readonly code?: string | undefined
+}
+
+/** A refusal as the log tells it. */
+export const refusedAs = (slug: string, why: Why | undefined): Refused => ({
+  slug,
+  cause: why?.cause,
+  code: why === undefined ? undefined : codeBehind(why.error)
+})
 
 const longest = 512
 
@@ -65,8 +85,11 @@ export const accessLine = (entry: AccessEntry): string => {
     JSON.stringify(entry.method)
   },"path":${JSON.stringify(entry.path)},"status":${entry.status},"ms":${
     Math.round(entry.milliseconds * 100) / 100
-  },"bytes":${entry.bytes}${user}}`
+  },"bytes":${entry.bytes}${user}${entry.refused === null ? "" : refusedMembers(entry.refused)}}`
 }
+
+const refusedMembers = ({ cause, code, slug }: Refused): string =>
+  `,"slug":"${slug}"${cause === undefined ? "" : `,"cause":"${cause}"`}${code === undefined ? "" : `,"code":"${code}"`}`
 
 /**
  * What kind of failure is behind an error: the SQLSTATE or system code (`ECONNRESET`) of it or of one of its causes, or undefined. Unlike a

@@ -5,7 +5,11 @@
 
 import * as Effect from "effect/Effect"
 import { json } from "../../core/app/ground/call.ts"
+import { isBag } from "../../core/domain/bag.ts"
+import { outageTold } from "../../core/domain/outage.ts"
+import { problemKinds, wordOf } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
+import type { Refused } from "./access-log.ts"
 import { announcedTooLarge, clientAddress, codingRefusal } from "./request.ts"
 import type { EdgeAnswer, EdgeRequest } from "./request.ts"
 
@@ -56,12 +60,25 @@ const answerOf = async (response: Response): Promise<EdgeAnswer> => {
   for (const [name, value] of response.headers) {
     if (name !== "set-cookie" && !dropped.has(name)) headers[name] = value
   }
+  const body = response.body === null ? null : new Uint8Array(await response.arrayBuffer())
+  const refused = body === null || headers["content-type"] !== "application/problem+json" ? null : refusedIn(body)
   return {
     status: response.status,
     headers,
     cookies: response.headers.getSetCookie(),
-    body: response.body === null ? null : new Uint8Array(await response.arrayBuffer())
+    body,
+    ...(refused === null ? {} : { refused })
   }
+}
+
+/** Why the handler refused, as its problem document tells; null where it is none of ours. */
+const refusedIn = (body: Uint8Array): Refused | null => {
+  const document: unknown = JSON.parse(new TextDecoder().decode(body))
+  if (!isBag(document) || typeof document["type"] !== "string") return null
+  const slug = document["type"].slice(document["type"].lastIndexOf(":") + 1)
+  if (!Object.hasOwn(problemKinds, slug)) return null
+  const outage = outageTold(document["detail"])
+  return outage === null ? { slug } : { slug, cause: wordOf(outage) }
 }
 
 /**

@@ -18,8 +18,8 @@ import type { UnhandledErrorHook } from "../../core/domain/declare/config.ts"
 import { tusVersion } from "../../core/domain/file/unfinished.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
-import { accessLine, errorLine, loggedPath, unfailing } from "./access-log.ts"
-import type { Log } from "./access-log.ts"
+import { accessLine, errorLine, loggedPath, refusedAs, unfailing } from "./access-log.ts"
+import type { Log, Refused } from "./access-log.ts"
 import { runMounted, statusReply } from "./auth-mount.ts"
 import type { AuthMount, AuthStatus } from "./auth-mount.ts"
 import { makeCors } from "./cors.ts"
@@ -110,6 +110,8 @@ export interface EdgeOptions {
   readonly log?: Log
   /** Told of every finished request, for metrics. Default nobody. */
   readonly measure?: Measure
+  /** Told the cause of every refusal that has one, such as `read-only`. Default nobody. */
+  readonly onRefused?: (cause: string) => void
   /** Whether the service may be sent traffic. Default yes. */
   readonly ready?: Effect.Effect<Readiness>
   /** Whether jobs of some name are paused, as this process knows it; for `/readyz`. */
@@ -294,15 +296,17 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       )
       : Effect.fail(overloaded())
 
-  const writeLine = (progress: Progress, status: number, bytes: number): void => {
+  const writeLine = (progress: Progress, status: number, bytes: number, refused: Refused | null = null): void => {
     if (progress.logged) return
     progress.logged = true
     measure?.({
       method: knownMethod(progress.request.method),
       route: routeTemplate(mount, progress.path, progress.route, prefixes),
       status,
+      refused,
       seconds: (performance.now() - progress.start) / 1_000
     })
+    if (refused?.cause !== undefined) options.onRefused?.(refused.cause)
     if (log === undefined || quiet.some(({ prefix }) => isBelow(progress.path, prefix))) return
     log(accessLine({
       id: progress.id,
@@ -311,7 +315,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       status,
       milliseconds: performance.now() - progress.start,
       bytes,
-      user: progress.caller === null ? null : progress.caller.id
+      user: progress.caller === null ? null : progress.caller.id,
+      refused
     }))
   }
 
@@ -396,7 +401,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const bytes = body === null ? 0 : typeof body === "string" ? utf8Length(body) : body.byteLength
     if (!bodiless) headers["content-length"] = String(bytes)
     const headOnly = request.method === "HEAD"
-    writeLine(progress, answer.status, headOnly ? 0 : bytes)
+    writeLine(progress, answer.status, headOnly ? 0 : bytes, answer.refused)
     return { status: answer.status, headers, cookies: answer.cookies ?? [], body: headOnly ? null : body, stream: null }
   }
 
@@ -423,7 +428,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const error = Cause.squash(cause)
     const [defect, members] = error instanceof OperationDefect ? [error.defect, error.members] : [error, {}]
     report(defect, progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
-    return finish(progress, problemReply(internalError(members), progress.path))
+    return finish(progress, {
+      ...problemReply(internalError(members), progress.path),
+      refused: refusedAs("internal-error", { cause: "defect", error: defect })
+    })
   }
 
   const authenticated = (

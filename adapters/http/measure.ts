@@ -3,6 +3,7 @@
  * declared routes, whatever clients send. It holds no key, no name that nobody declared, and no unknown path.
  */
 
+import type { Refused } from "./access-log.ts"
 import { isBelow } from "./router.ts"
 import type { Mount, Route } from "./router.ts"
 
@@ -13,6 +14,8 @@ export interface Measured {
   readonly route: string
   /** 499 when the client went away before there was an answer. */
   readonly status: number
+  /** Why it was refused; null: it was not. */
+  readonly refused: Refused | null
   readonly seconds: number
 }
 
@@ -26,7 +29,11 @@ export const knownMethod = (method: string): string => methods.has(method) ? met
 /** The template of a route that exists; `route.resource` must be one that the caller can see. */
 const templateOf = (mount: Mount, path: string, { key, methods, resource }: Route): string => {
   if (methods === null) return ""
-  if (resource === "") return path
+  // The id of a task, or the name of a function: nobody may have declared it.
+  if (resource === "") {
+    const at = path.lastIndexOf("/") + 1
+    return key === "" ? path : `${path.slice(0, at)}{key}${path.slice(at + key.length)}`
+  }
   const place = `${mount.basePath}/${resource}`
   const slash = path.indexOf("/", mount.basePath.length + 1)
   if (methods.overrides === true) return `${place}:upload/{key}`

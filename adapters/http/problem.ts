@@ -3,21 +3,23 @@
  * never became a request get a bare document of the same shape. It adds no detail of its own to a defect.
  */
 
-import type { Reply } from "../../core/app/ground/call.ts"
-import { problem, problemDocument, problemKinds } from "../../core/domain/problem.ts"
+import { because, problem, problemDocument, problemKinds } from "../../core/domain/problem.ts"
 import type { Problem, ProblemMembers } from "../../core/domain/problem.ts"
 import type { TokensError } from "../../core/ports/tokens.ts"
+import { refusedAs } from "./access-log.ts"
+import type { EdgeAnswer } from "./request.ts"
 
 const mediaType = "application/problem+json"
 
-export const problemReply = (refusal: Problem, path: string): Reply => ({
+export const problemReply = (refusal: Problem, path: string): EdgeAnswer => ({
   status: problemKinds[refusal.slug].status,
   headers: { ...refusal.headers, "content-type": mediaType },
-  body: JSON.stringify(problemDocument(refusal, path))
+  body: JSON.stringify(problemDocument(refusal, path)),
+  refused: refusedAs(refusal.slug, refusal.why)
 })
 
 /** The answer to bytes that never became a request. There is no path to name. */
-export const protocolReply = (slug: "malformed-request" | "request-timeout", detail: string): Reply =>
+export const protocolReply = (slug: "malformed-request" | "request-timeout", detail: string): EdgeAnswer =>
   problemReply(problem(slug, detail), "")
 
 export const internalError = (members: ProblemMembers = {}): Problem =>
@@ -41,11 +43,19 @@ export const tokensProblem = (error: TokensError): Problem => {
     case "Refused":
       return problem("access-denied", "This credential may not be used here.")
     case "KeysUnavailable":
-      return problem("unavailable", "Credentials cannot be checked at the moment.", {}, { "retry-after": "5" })
+      return because(
+        problem("unavailable", "Credentials cannot be checked at the moment.", {}, { "retry-after": "5" }),
+        "Keys",
+        error
+      )
   }
 }
 
 export const overloaded = (): Problem =>
-  problem("unavailable", "The service is handling too many requests at the moment.", {}, { "retry-after": "1" })
+  because(
+    problem("unavailable", "The service is handling too many requests at the moment.", {}, { "retry-after": "1" }),
+    "Requests"
+  )
 
-export const stopping = (): Problem => problem("unavailable", "The service is stopping.", {}, { "retry-after": "5" })
+export const stopping = (): Problem =>
+  because(problem("unavailable", "The service is stopping.", {}, { "retry-after": "5" }), "Stopping")

@@ -9,6 +9,7 @@ import type { Reply } from "../../core/app/ground/call.ts"
 import { clientOf } from "../../core/domain/account/client.ts"
 import { invalidParameter, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
+import type { Refused } from "./access-log.ts"
 
 export interface EdgeHeaders {
   /** The value by name in any case (repeated headers joined with a comma), or null. */
@@ -43,6 +44,8 @@ export interface StreamedBody {
 /** The answer of a route: a `Reply`, and cookies, because only their header repeats. */
 export interface EdgeAnswer extends Reply {
   readonly cookies?: readonly string[]
+  /** Why it is a refusal, for log and metrics. */
+  readonly refused?: Refused
   /** Instead of `body`, which is null then. */
   readonly stream?: StreamedBody
 }

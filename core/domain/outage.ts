@@ -3,7 +3,7 @@
  * judges the code of an error only, so it fits the errors of every driver.
  */
 
-import { type Problem, problem } from "./problem.ts"
+import { because, type Problem, problem } from "./problem.ts"
 
 /**
  * `Unavailable`: it cannot be reached, or starts or stops · `NoConnections`: it accepts no further one · `Overloaded`: no connection of ours was free in time ·
@@ -25,10 +25,16 @@ const told: { readonly [outage in Outage]: readonly [detail: string, retryAfter:
 /** Whether a reason of a port is an outage. */
 export const isOutage = (reason: string): reason is Outage => Object.hasOwn(told, reason)
 
-/** The refusal of a request that met an outage. */
-export const outageProblem = (outage: Outage): Problem => {
+/** The refusal of a request that met an outage. `error`: the failure that told of it, for the log. */
+export const outageProblem = (outage: Outage, error?: unknown): Problem => {
   const [detail, seconds] = told[outage]
-  return problem("unavailable", detail, {}, { "retry-after": String(seconds) })
+  return because(problem("unavailable", detail, {}, { "retry-after": String(seconds) }), outage, error)
+}
+
+/** The outage that a refusal tells of by its detail; null: none. */
+export const outageTold = (detail: unknown): Outage | null => {
+  for (const [outage, [text]] of Object.entries(told)) if (text === detail && isOutage(outage)) return outage
+  return null
 }
 
 /** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes, without what they have for one statement only. */

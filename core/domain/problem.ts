@@ -207,12 +207,21 @@ export interface ProblemMembers {
   readonly [member: string]: unknown
 }
 
+/** What led to a refusal, for the operator: it is in logs and metrics, and never in an answer. */
+export interface Why {
+  /** A word of ours for the kind of failure, such as `read-only` or `unique`. */
+  readonly cause: string
+  /** The failure, whose SQLSTATE or system code the log tells. */
+  readonly error?: unknown
+}
+
 /** A refusal on its way to the caller. `headers` are lower-case names. */
 export class Problem extends Data.TaggedError("Problem")<{
   readonly slug: ProblemSlug
   readonly detail: string
   readonly members: ProblemMembers
   readonly headers: { readonly [name: string]: string }
+  readonly why?: Why
 }> {}
 
 /** Whether something that was thrown or failed is a refusal, and not a defect. */
@@ -225,6 +234,13 @@ export const problem = (
   members: ProblemMembers = {},
   headers: { readonly [name: string]: string } = {}
 ): Problem => new Problem({ slug, detail, members, headers })
+
+/** The same refusal with what led to it. `kind` is the name of a failure of a port, such as `DiskFull`. */
+export const because = ({ detail, headers, members, slug }: Problem, kind: string, error?: unknown): Problem =>
+  new Problem({ slug, detail, members, headers, why: { cause: wordOf(kind), error } })
+
+/** `DiskFull` as `disk-full`. */
+export const wordOf = (name: string): string => name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase()
 
 /** The answer for what is absent, hidden, of another tenant or deleted. The text is the same for all, so that it reveals nothing. */
 export const notFound = (): Problem => problem("not-found", "There is no such resource or record.")

@@ -175,6 +175,7 @@ end $$; analyze`
 
 const password = "correct horse battery"
 const drainToken = "a.token.for.draining.the.queue"
+const metricsToken = "a.token.for.reading.the.metrics"
 
 interface Got {
   readonly status: number
@@ -689,6 +690,7 @@ beforeAll(async () => {
     SERVICE_JOBS_CONNECTIONS: "2",
     SERVICE_FILES_CLEANUP_MINUTES: "0",
     SERVICE_JOBS_DRAIN_TOKEN: drainToken,
+    SERVICE_METRICS_TOKEN: metricsToken,
     SERVICE_DATA: folder
   }
   server = await startServer(config, { port: 0, folder, log: (line) => void lines.push(line), env })
@@ -778,6 +780,8 @@ interface State {
   /** What works as in good times. */
   readonly serves: readonly Needs[]
   readonly says: RegExp
+  /** The word of the log for it. */
+  readonly cause: string
   /** What `/readyz` answers. */
   readonly ready: readonly [status: number, body: object]
   readonly atOnce?: boolean
@@ -820,6 +824,7 @@ const expectState = async (state: State): Promise<void> => {
   const asked = routes.filter(({ name }) => state.only?.test(name) ?? true)
   for (const route of asked) prepared.push(await route.prepare?.())
   const before = await contents()
+  const logged = lines.length
   const outage = state.outage()
   await outage.begin()
   const tried: Tried[] = []
@@ -842,6 +847,27 @@ const expectState = async (state: State): Promise<void> => {
     return wrong === null ? [] : [`${each.route.name} (${each.route.needs}): ${wrong}`]
   })).toEqual([])
   expect(after).toBe(before)
+  const log = entries().slice(logged)
+  const refused = log.filter(({ event, status }) => event === "request" && status === 503)
+  expect(refused.filter(({ slug }) => slug !== "unavailable")).toEqual([])
+  expect(refused.map(({ cause }) => cause)).toContain(state.cause)
+  // What hooks and functions meet is no state of the database.
+  if (state.cause !== "outcome-unknown") {
+    expect(lasting(entries())).toContain(state.cause)
+  }
+}
+
+/** The lines of the log. */
+const entries = (): ReadonlyArray<{ readonly [member: string]: unknown }> => lines.map((line) => JSON.parse(line))
+
+/** The states that have begun and not ended, as the log tells them. */
+const lasting = (log: ReturnType<typeof entries>): readonly unknown[] => {
+  const states = new Set<unknown>()
+  for (const { event, state } of log) {
+    if (event === "outage") states.add(state)
+    if (event === "outage-over") states.delete(state)
+  }
+  return [...states]
 }
 
 describe("in good times", () => {
@@ -859,6 +885,7 @@ const states: readonly State[] = [
     outage: () => down(cluster),
     serves: ["nothing"],
     says: /^The database cannot be reached at the moment\.$/,
+    cause: "unavailable",
     ready: [503, { detail: "The database cannot be reached at the moment." }]
   },
   {
@@ -866,6 +893,7 @@ const states: readonly State[] = [
     outage: () => readOnly(cluster),
     serves: ["nothing", "read"],
     says: /^The database accepts no changes at the moment\.$/,
+    cause: "read-only",
     ready: [200, { status: "ok", database: "read-only" }]
   },
   {
@@ -873,6 +901,7 @@ const states: readonly State[] = [
     outage: () => standby(cluster),
     serves: ["nothing", "read"],
     says: /^The database accepts no changes at the moment\.$/,
+    cause: "read-only",
     ready: [200, { status: "ok", database: "read-only" }]
   },
   {
@@ -880,6 +909,7 @@ const states: readonly State[] = [
     outage: () => noConnections(cluster),
     serves: ["nothing"],
     says: /^The database has no connection left at the moment\.$/,
+    cause: "no-connections",
     ready: [503, { detail: "The database has no connection left at the moment." }]
   },
   {
@@ -887,6 +917,7 @@ const states: readonly State[] = [
     outage: () => diskFull(cluster),
     serves: ["nothing", "read"],
     says: /^The disk of the database is full\./,
+    cause: "disk-full",
     idle: true,
     ready: [200, serving]
   }
@@ -950,6 +981,7 @@ const cutOff: readonly State[] = [
     outage: busy,
     serves: ["nothing"],
     says: /^Too many requests are waiting for the database\.$/,
+    cause: "overloaded",
     ready: [200, serving],
     idle: true,
     atOnce: true
@@ -960,6 +992,7 @@ const cutOff: readonly State[] = [
     outage: () => ending("c.relname <> 'revocation'"),
     serves: ["nothing"],
     says: broken,
+    cause: "unavailable",
     ready: [200, serving],
     idle: true
   },
@@ -968,6 +1001,7 @@ const cutOff: readonly State[] = [
     outage: () => ending("c.relname in ('kept', '_private_jobs')"),
     serves: ["nothing"],
     says: broken,
+    cause: "unavailable",
     ready: [200, serving],
     only: /hook|function that (enqueues|wraps what)/
   }
@@ -1003,5 +1037,39 @@ describe("a process that runs jobs", () => {
     } finally {
       await outage.end()
     }
+  })
+})
+
+describe("whoever watches over it", () => {
+  it("reads in the log when each state ends", async () => {
+    await recovered()
+    await expect.poll(() => lasting(entries()), { timeout: 60_000, interval: 100 }).toEqual([])
+  })
+
+  it("reads in the metrics what was refused and why, what waits, and what lasts", async () => {
+    expect((await send("GET", "/metrics", { as: null })).status).toBe(401)
+    expect((await send("GET", "/metrics")).status).toBe(401)
+    const answer = await fetch(`${server.address}/metrics`, {
+      headers: { authorization: `Bearer ${metricsToken}`, accept: "application/openmetrics-text; version=1.0.0" }
+    })
+    expect(answer.headers.get("content-type")).toMatch(/^application\/openmetrics-text/)
+    const text = await answer.text()
+    for (const cause of ["unavailable", "read-only", "no-connections", "disk-full", "overloaded"]) {
+      expect(text).toMatch(new RegExp(`^service_refusals_total\\{.*slug="unavailable",cause="${cause}"\\} [1-9]`, "m"))
+      expect(text).toContain(`service_outage{state="${cause}"} 0\n`)
+    }
+    for (const name of ["service_events_waiting", "service_events_oldest_age_seconds", "service_jobs_held_by_dead"]) {
+      expect(text).toMatch(new RegExp(`^${name} [0-9]`, "m"))
+    }
+    expect(text).toMatch(/^service_tasks_count\{task_state="\w+"\} [1-9]/m)
+    expect(text).toMatch(
+      /^http_server_request_duration_seconds_bucket\{.*http_route="\/api\/v1\/books\/\{key\}".*le="\+Inf"\} /m
+    )
+    expect(text).toContain("service_database_up 1\n")
+    // No client chooses a label.
+    expect(text).toContain("http_route=\"/api/tasks/{key}:cancel\"")
+    expect(text).not.toMatch(/\/api\/tasks\/(?!\{key\})/)
+    expect(text).toMatch(/# EOF\n$/)
+    expect(text).not.toContain(metricsToken)
   })
 })

@@ -9,7 +9,7 @@ import { conditionsOf } from "../../domain/filter/tree.ts"
 import type { ChangeOperation } from "../../domain/model/event.ts"
 import type { Model } from "../../domain/model/model.ts"
 import { outageProblem } from "../../domain/outage.ts"
-import { invalidParameter, problem } from "../../domain/problem.ts"
+import { because, invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem, ProblemError, Span } from "../../domain/problem.ts"
 import type { QueueError } from "../../ports/queue.ts"
 import type { RecordsError } from "../../ports/records.ts"
@@ -148,47 +148,52 @@ export const readProblem =
     return wrong ?? Effect.fail(invalidParameter("args", "The function refuses these arguments."))
   }
 
-/** The problem that the caller gets for a failed read or write. No name or value from the database stands in it. */
-export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {
-  switch (error.reason._tag) {
+/** The problem of a failed read or write; null: the failure is a defect. */
+const problemOf = ({ reason: { _tag } }: RecordsError): Problem | null => {
+  switch (_tag) {
     case "Timeout":
-      return Effect.fail(statementTimeout())
+    case "SlowPattern":
+      return statementTimeout()
     case "Unavailable":
     case "NoConnections":
     case "Overloaded":
     case "Preempted":
     case "ReadOnly":
     case "DiskFull":
-      return Effect.fail(outageProblem(error.reason._tag))
+      return outageProblem(_tag)
     case "OutcomeUnknown":
-      return Effect.fail(problem(
+      return problem(
         "unavailable",
         "The connection to the database broke during the commit. Read the record to see whether the change was made.",
         { outcome: "unknown" },
         { "retry-after": "2" }
-      ))
+      )
     case "Unique":
-      return Effect.fail(problem("conflict", "Another record already has these values."))
+      return problem("conflict", "Another record already has these values.")
     case "ForeignKey":
-      return Effect.fail(invalidRecord("A referenced record does not exist, or other records still refer to this one."))
+      return invalidRecord("A referenced record does not exist, or other records still refer to this one.")
     case "NotNull":
-      return Effect.fail(invalidRecord("A required value is missing."))
+      return invalidRecord("A required value is missing.")
     case "Check":
-      return Effect.fail(invalidRecord("The record breaks a rule of the database."))
+      return invalidRecord("The record breaks a rule of the database.")
     case "BadValue":
-      return Effect.fail(invalidRecord("The database refuses one of the values."))
+      return invalidRecord("The database refuses one of the values.")
     case "TooLarge":
-      return Effect.fail(answerTooLarge("Ask for less: fewer records, fields, relations or values."))
+      return answerTooLarge("Ask for less: fewer records, fields, relations or values.")
     case "Conflict":
-      return Effect.fail(problem("conflict", "Another change was made at the same time. Try again."))
-    case "SlowPattern":
-      return Effect.fail(statementTimeout())
+      return problem("conflict", "Another change was made at the same time. Try again.")
     case "Contended":
     case "BadPattern":
     case "Unsupported":
       // `Contended` is tried again before this. `filteredProblem` answers for callers' filters, so this pattern comes from a declared rule.
-      return Effect.die(error)
+      return null
   }
+}
+
+/** The problem that the caller gets for a failed read or write. No name or value from the database stands in it. */
+export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {
+  const refusal = problemOf(error)
+  return refusal === null ? Effect.die(error) : Effect.fail(because(refusal, error.reason._tag, error))
 }
 
 /** What each kind of constraint says about a field of it. */
@@ -207,7 +212,7 @@ export const writeProblem =
   (access: Access, op: ChangeOperation) => (error: RecordsError): Effect.Effect<never, Problem> => {
     const { columns, reason: { _tag } } = error
     if (op === "delete" && _tag === "ForeignKey") {
-      return Effect.fail(problem("still-referenced", "Other records still refer to this one."))
+      return Effect.fail(because(problem("still-referenced", "Other records still refer to this one."), _tag, error))
     }
     const violation = violations[_tag]
     if (columns === undefined || violation === undefined || access.decisions.read.of === "deny") {
@@ -218,18 +223,20 @@ export const writeProblem =
     const errors = fields.map((field) => ({ field: field!.name, ...violation }))
     return Effect.catch(
       recordsProblem(error),
-      ({ detail, headers, members, slug }) => Effect.fail(problem(slug, detail, { ...members, errors }, headers))
+      ({ detail, headers, members, slug }) =>
+        Effect.fail(because(problem(slug, detail, { ...members, errors }, headers), _tag, error))
     )
   }
 
 /** The problem document for a failure of the queue. */
 export const queueProblem = (error: QueueError): Problem => {
-  switch (error.reason._tag) {
+  const { reason } = error
+  switch (reason._tag) {
     case "Refused":
-      return problem("conflict", error.reason.message)
+      return because(problem("conflict", reason.message), reason._tag, error)
     case "Conflict":
-      return problem("conflict", "Another change was made at the same time. Try again.")
+      return because(problem("conflict", "Another change was made at the same time. Try again."), reason._tag, error)
     default:
-      return outageProblem(error.reason._tag)
+      return outageProblem(reason._tag, error)
   }
 }

@@ -178,7 +178,7 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
       submissions.admit(sender, limits.deniedPerMinute),
       ({ cause }) => {
         const outage = outageOf(cause)
-        return Effect.fail(outage === null ? away() : outageProblem(outage))
+        return Effect.fail(outage === null ? away() : outageProblem(outage, cause))
       }
     )
     if (wait === 0) return yield* Effect.fail(notSigned(hook.verifier))
