@@ -90,7 +90,7 @@ const pages = [
   "ground", // what every page stands on: session, address, dialogs, problems
   "live place plugin sign-in",
   "field", // a plugin may draw a field
-  "action chart filter form grid palette saved task", // parts of pages, and pages with none below them
+  "action chart filter form grid merge palette saved task", // parts of pages, and pages with none below them
   "list",
   "board jobs record users webhooks", // a block and a record show rows as a list does
   "account", // the same accounts as among the users

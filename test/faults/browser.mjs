@@ -17,7 +17,7 @@ export const faults = [
   },
   {
     rule: "a merge saves what was chosen",
-    file: "web/admin/record/merge-dialog.tsx",
+    file: "web/admin/merge/merge-dialog.tsx",
     old: "onSave(mergedChanges(conflict.rows, choices), conflict.current)",
     new: "onSave(mergedChanges(conflict.rows, {}), conflict.current)",
     tests: ["test/browser/admin/life.test.ts"]

@@ -126,6 +126,20 @@ describe.skipIf(chromiumPath === null)("users", () => {
     })
   })
 
+  it("have at most 80 characters of their name drawn in the sidebar", async () => {
+    await stage.database.execute(
+      `update auth."user" set "name" = repeat('N', 20000) where "email" = '${stage.emailOf("viewer")}'`
+    )
+    await using({ role: "viewer" }, async (page) => {
+      await page.goto(stage.url)
+      await page.getByRole("navigation").getByText(/^N{80}…$/).waitFor()
+      expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toMatch(/N{81}/)
+    })
+    await stage.database.execute(
+      `update auth."user" set "name" = 'viewer' where "email" = '${stage.emailOf("viewer")}'`
+    )
+  })
+
   it("keep the last admin: the page says so before the service does", async () => {
     await using({}, async (_, users) => {
       await users.open()

@@ -44,6 +44,28 @@ const subscribe = async (name: string, more: object = {}) =>
   (await stage.call("admin", "POST", "/webhook_subscriptions", { name, events: "orders.*", url: at, ...more })).body
 
 describe.skipIf(chromiumPath === null)("webhooks", () => {
+  it("that are not there yet say what they are for, with one thing to do and the reference", async () => {
+    await using({}, async (page, hooks) => {
+      const reference = async (): Promise<void> => {
+        const link = page.getByRole("main").getByRole("link", { name: "API reference" })
+        expect(await link.getAttribute("href")).toBe("/api/docs")
+      }
+      await hooks.open("/log")
+      await page.getByText(/with what was sent and what came back/).waitFor()
+      await reference()
+      await hooks.open("/deliveries")
+      await page.getByText(/wait for their next try/).waitFor()
+      await reference()
+      await page.getByRole("main").getByRole("link", { name: "Log" }).last().click()
+      await page.getByRole("heading", { name: "No try is kept yet" }).waitFor()
+      await page.getByRole("main").getByRole("link", { name: "Subscriptions" }).last().click()
+      await page.getByText(/signed, and tries again until they arrive/).waitFor()
+      await reference()
+      await page.getByRole("main").getByRole("button", { name: "New subscription", exact: true }).last().click()
+      await hooks.dialog.getByLabel("Name").waitFor()
+    })
+  })
+
   it("that the service has disabled are counted in the sidebar of their owner, until they are enabled", async () => {
     const { id } = await subscribe("Refused")
     await subscribe("By hand", { enabled: false })
@@ -163,6 +185,60 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
     })
   })
 
+  it("are merged with what another saved meanwhile, and ask before changes are lost", async () => {
+    const { id } = await subscribe("Merged", { filter: "status = paid" })
+    const path = `/webhook_subscriptions/${String(id)}`
+    const patch = async (values: object): Promise<void> => {
+      const { etag } = (await stage.call("admin", "GET", path)).body
+      expect((await stage.call("admin", "PATCH", path, values, String(etag))).status).toBe(200)
+    }
+    const kept = async () => {
+      const { filter, max_per_minute, name } = (await stage.call("admin", "GET", path)).body
+      return [name, filter, max_per_minute]
+    }
+    await using({ allow: /412/ }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Merged")
+      await hooks.button("Edit").click()
+      await hooks.fill({ name: "Mine" })
+      await patch({ filter: "status = draft", max_per_minute: 7 })
+      await hooks.save()
+      await hooks.row("Mine").waitFor()
+      expect(await kept()).toEqual(["Mine", "status = draft", 7])
+      // Both changed the name: the person chooses. What only one of them changed is kept.
+      await hooks.detail.getByText("status = draft").waitFor()
+      await hooks.button("Edit").click()
+      await hooks.fill({ name: "Mine again" })
+      await patch({ name: "Theirs", max_per_minute: 8 })
+      await hooks.save()
+      const merge = page.getByRole("dialog", { name: /somebody|else|changed/i })
+      await merge.getByRole("button", { name: "Theirs", exact: true }).waitFor()
+      expect(await axeAgain(page)).toEqual([])
+      await merge.getByRole("button", { name: "Back to editing" }).click()
+      expect(await hooks.dialog.getByLabel("Name").inputValue()).toBe("Mine again")
+      await hooks.save()
+      await merge.getByRole("button", { name: "Theirs", exact: true }).click()
+      await merge.getByRole("button", { name: /^Save/ }).click()
+      await hooks.row("Theirs").waitFor()
+      expect(await kept()).toEqual(["Theirs", "status = draft", 8])
+      // Without changes it closes at once; with some it asks, also on the way back.
+      await hooks.button("Edit").click()
+      await page.keyboard.press("Escape")
+      await hooks.dialog.waitFor({ state: "detached" })
+      await hooks.button("Edit").click()
+      await hooks.fill({ name: "Lost" })
+      const question = page.getByRole("alertdialog", { name: "Close without saving?" })
+      await page.keyboard.press("Escape")
+      await question.getByRole("button", { name: "Go on editing" }).click()
+      expect(await hooks.dialog.getByLabel("Name").inputValue()).toBe("Lost")
+      await hooks.dialog.getByRole("button", { name: "Cancel" }).click()
+      expect(await axeAgain(page)).toEqual([])
+      await question.getByRole("button", { name: "Discard" }).click()
+      await hooks.dialog.waitFor({ state: "detached" })
+      expect(await kept()).toEqual(["Theirs", "status = draft", 8])
+    })
+  })
+
   it("send a test event, and show the request and the answer as text (66)", async () => {
     await subscribe("Tested")
     answer = [200, markup]
@@ -263,7 +339,9 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
   it("name subscription, URL and record of each try, narrowed by the address and reached from the subscription", async () => {
     await stage.database.execute("delete from webhooks.subscriptions")
     await subscribe("Other", { events: "orders.created" })
-    const { id } = await subscribe("Named", { headers: { authorization: "Bearer hush-hush" } })
+    // One try, and no other while anybody looks.
+    const once = { retry_steps: [86_400] }
+    const { id } = await subscribe("Named", { ...once, headers: { authorization: "Bearer hush-hush" } })
     answer = [500, "not today"]
     const { body } = await stage.call("admin", "GET", "/orders?page_size=1&filter=status%20%3D%20draft")
     const [order] = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>

@@ -523,6 +523,10 @@ export const ar: AppMessages = {
     hide: "إخفاء"
   },
   place: {
+    closeTitle: "الإغلاق دون حفظ؟",
+    closeText: "سيضيع ما أدخلته.",
+    goOn: "متابعة التعديل",
+    discard: "تجاهل",
     operations: "التشغيل",
     people: "الأشخاص",
     jobs: "المهام",
@@ -798,7 +802,7 @@ export const ar: AppMessages = {
     created: "منذ",
     states: { waiting: "منتظر", running: "جارٍ", retrying: "تعاد محاولته", failed: "فاشل" },
     noDeliveries: "لا شيء ينتظر ولا شيء فشل",
-    noDeliveriesText: "ما وصل لا يظهر هنا.",
+    noDeliveriesText: "تظهر هنا التسليمات التي تنتظر محاولتها التالية أو استنفدت محاولاتها، لا ما وصل.",
     noLog: "لا محاولات محفوظة بعد",
     resend: "إعادة الإرسال",
     at: "متى",

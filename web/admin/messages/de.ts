@@ -540,6 +540,10 @@ export const de: AppMessages = {
     hide: "Ausblenden"
   },
   place: {
+    closeTitle: "Ohne Speichern schließen?",
+    closeText: "Was Sie eingegeben haben, geht verloren.",
+    goOn: "Weiter bearbeiten",
+    discard: "Verwerfen",
     operations: "Betrieb",
     people: "Personen",
     jobs: "Jobs",
@@ -828,7 +832,8 @@ export const de: AppMessages = {
     created: "Seit",
     states: { waiting: "wartet", running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen" },
     noDeliveries: "Nichts wartet, und nichts ist fehlgeschlagen",
-    noDeliveriesText: "Was angekommen ist, steht hier nicht.",
+    noDeliveriesText:
+      "Hier stehen Zustellungen, die auf den nächsten Versuch warten oder alle verbraucht haben. Was angekommen ist, nicht.",
     noLog: "Noch kein Versuch aufgezeichnet",
     resend: "Erneut senden",
     at: "Wann",

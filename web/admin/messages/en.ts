@@ -537,6 +537,10 @@ export const en = {
     hide: "Hide"
   },
   place: {
+    closeTitle: "Close without saving?",
+    closeText: "What you put in is lost.",
+    goOn: "Go on editing",
+    discard: "Discard",
     operations: "Operations",
     people: "People",
     jobs: "Jobs",
@@ -821,7 +825,8 @@ export const en = {
     created: "Since",
     states: { waiting: "waiting", running: "running", retrying: "retrying", failed: "failed" },
     noDeliveries: "Nothing waits and nothing has failed",
-    noDeliveriesText: "What has arrived is not listed here.",
+    noDeliveriesText:
+      "Deliveries that wait for their next try, or have used up all of them, stand here. What has arrived does not.",
     noLog: "No try is kept yet",
     resend: "Resend",
     at: "At",

@@ -533,6 +533,10 @@ export const es: AppMessages = {
     hide: "Ocultar"
   },
   place: {
+    closeTitle: "¿Cerrar sin guardar?",
+    closeText: "Lo que ha escrito se pierde.",
+    goOn: "Seguir editando",
+    discard: "Descartar",
     operations: "Operaciones",
     people: "Personas",
     jobs: "Tareas",
@@ -822,7 +826,8 @@ export const es: AppMessages = {
     created: "Desde",
     states: { waiting: "en espera", running: "en curso", retrying: "reintentando", failed: "fallida" },
     noDeliveries: "Nada está en espera y nada ha fallado",
-    noDeliveriesText: "Lo que ha llegado no aparece aquí.",
+    noDeliveriesText:
+      "Aquí figuran las entregas que esperan el próximo intento o los han agotado. Lo que ha llegado, no.",
     noLog: "Todavía no hay intentos guardados",
     resend: "Reenviar",
     at: "Cuándo",

@@ -534,6 +534,10 @@ export const fr: AppMessages = {
     hide: "Masquer"
   },
   place: {
+    closeTitle: "Fermer sans enregistrer ?",
+    closeText: "Ce que vous avez saisi sera perdu.",
+    goOn: "Continuer",
+    discard: "Abandonner",
     operations: "Exploitation",
     people: "Personnes",
     jobs: "Tâches",
@@ -822,7 +826,8 @@ export const fr: AppMessages = {
     created: "Depuis",
     states: { waiting: "en attente", running: "en cours", retrying: "en nouvel essai", failed: "en échec" },
     noDeliveries: "Rien n’attend et rien n’a échoué",
-    noDeliveriesText: "Ce qui est arrivé n’est pas listé ici.",
+    noDeliveriesText:
+      "Ici figurent les livraisons qui attendent leur prochain essai ou les ont tous épuisés, pas celles qui sont arrivées.",
     noLog: "Aucun essai conservé pour l’instant",
     resend: "Renvoyer",
     at: "Quand",

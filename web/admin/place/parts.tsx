@@ -5,6 +5,7 @@
 
 import { ArrowLeft, Copy } from "lucide-react"
 import { type FocusEvent, type ReactNode, useEffect, useId, useRef } from "react"
+import { config } from "../config.ts"
 import { useShortcut } from "../ground/keys.ts"
 import { Link } from "../ground/link.tsx"
 import { setQuery, usePlace } from "../ground/location.ts"
@@ -64,6 +65,8 @@ export interface Column<Row> {
   readonly end?: boolean
   /** True if narrow screens leave the column out. */
   readonly wide?: boolean
+  /** True if it is left out while a row is open beside the table. */
+  readonly spare?: boolean
   readonly cell: (row: Row) => ReactNode
 }
 
@@ -107,6 +110,7 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
               scope="col"
               className={column.end === true ? "num" : undefined}
               data-wide={column.wide}
+              data-spare={column.spare}
             >
               {column.label}
             </th>
@@ -133,7 +137,12 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
                   )}
               </th>
               {rest.map((column) => (
-                <td key={column.name} className={column.end === true ? "num" : undefined} data-wide={column.wide}>
+                <td
+                  key={column.name}
+                  className={column.end === true ? "num" : undefined}
+                  data-wide={column.wide}
+                  data-spare={column.spare}
+                >
                   {lineOf(column.cell(row))}
                 </td>
               ))}
@@ -235,6 +244,12 @@ export const Part = ({ children, text, title }: SectionProps): ReactNode => {
       {children}
     </section>
   )
+}
+
+/** The link to the reference of the service's API, for empty pages: what it describes can be used without the app, too. */
+export const ReferenceLink = (): ReactNode => {
+  const { t } = useLocale()
+  return <a className="btn quiet" href={`${config.api}/docs`} target="_blank" rel="noreferrer">{t.shell.reference}</a>
 }
 
 /** The text for an empty page: the reason, and what to do. */

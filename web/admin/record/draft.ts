@@ -3,28 +3,13 @@
  */
 
 import type { MetaField } from "../../client/index.ts"
-import { uriOf } from "../field/file-list.ts"
 import type { Draft } from "../field/parse.ts"
-import { plain } from "../model/plain.ts"
+import { type FormValues, isSame } from "../merge/merge.ts"
+
+export type { FormValues }
 
 /** Drafts by field name. A field without a draft is unchanged. */
 export type Drafts = { readonly [field: string]: Draft }
-
-export type FormValues = { readonly [field: string]: unknown }
-
-/** Whether two values in wire form are equal. A number is equal to its exact text, because both are the same value. */
-export const isSame = (a: unknown, b: unknown): boolean => {
-  if (Object.is(a, b)) return true
-  if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
-  // Files are compared by uri, because each answer has new links. A draft holds the texts of a list of files.
-  const [left, right] = [uriOf(a), uriOf(b)]
-  if (left !== a && right !== b) return left === right
-  if (Array.isArray(a) && Array.isArray(b) && [...a, ...b].some((each: unknown) => uriOf(each) !== each)) {
-    return a.length === b.length && a.every((each: unknown, at) => uriOf(each) === uriOf(b[at]))
-  }
-  if (typeof a === "object" || typeof b === "object") return JSON.stringify(a) === JSON.stringify(b)
-  return plain(a) === plain(b)
-}
 
 /** A copy without one member. */
 export const without = <T>(all: { readonly [name: string]: T }, name: string): { readonly [name: string]: T } =>

@@ -9,11 +9,11 @@ import { useMakers, versionsOf } from "../ground/makers.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { Problem, sayProblem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
+import { isSame } from "../merge/merge.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyPartsOf, makerNeeds, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
-import { isSame } from "./draft.ts"
 import style from "./record.module.css"
 
 /** Fields that differ between two versions. Fields that every write changes are left out. */

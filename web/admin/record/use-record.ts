@@ -13,6 +13,7 @@ import { useAgain } from "../ground/again.ts"
 import { sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { dismiss, say } from "../ground/toasts.tsx"
+import { type Conflict, mergeRows } from "../merge/merge.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { expandsFor, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { anyBatch, type AnyRecord, resourceClient } from "../model/client.ts"
@@ -20,7 +21,6 @@ import { isMissing, isUnknown } from "../model/outcome.ts"
 import { keptDrafts } from "./draft-store.ts"
 import { changesOf, type Drafts, type FormValues, isWaiting, problemsOf, withDraft } from "./draft.ts"
 import { useKeeping } from "./keeping.ts"
-import { type MergeRow, mergeRows } from "./merge.ts"
 import { useRefusals } from "./refusals.ts"
 import {
   emptyRows,
@@ -52,11 +52,6 @@ export const readRecord = async (resource: Resource, keyText: string, signal?: A
 }
 
 export const recordKey = (resource: Resource, keyText: string): readonly unknown[] => ["record", resource.name, keyText]
-
-export interface Conflict {
-  readonly rows: readonly MergeRow[]
-  readonly current: AnyRecord
-}
 
 export interface RecordEdit {
   readonly loaded: Loaded | undefined

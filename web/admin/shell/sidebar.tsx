@@ -19,6 +19,7 @@ import { languageChoices, setLanguage, useLocale } from "../messages/locale.tsx"
 import { type Preferences, setPreferences, usePreferences } from "../messages/preferences.ts"
 import { addressOf, isHistory, keyOf, recentNeeds, type Resource, titlesOf } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
+import { short } from "../model/plain.ts"
 import style from "../style/frame.module.css"
 import { Group } from "./group.tsx"
 
@@ -112,6 +113,9 @@ const Entry = ({ resource }: { readonly resource: Resource }): ReactNode => {
   )
 }
 
+/** Characters of the person's name that are drawn. What does not fit is measured, too. */
+const mostNamed = 80
+
 const initials = (name: string): string =>
   name.split(/[\s@.]+/).filter((word) => word !== "").slice(0, 2).map((word) => word[0]!.toUpperCase()).join("")
 
@@ -128,6 +132,7 @@ const Person = (): ReactNode => {
       chosen: preferences[name] === value,
       onAction: () => setPreferences({ [name]: value })
     }))
+  const name = short(user.name, mostNamed)
   const own = catalogue.meta.userMenu.map(({ href, label }): MenuEntry => {
     const inside = withinApp(href)
     return inside === null ? { label, href } : { label, onAction: () => go(inside) }
@@ -164,10 +169,10 @@ const Person = (): ReactNode => {
   return (
     <Menu label={t.shell.user} placement="top start" className={style.me} entries={entries}>
       <span className="hush">{t.shell.user}</span>
-      <span className="avatar" aria-hidden="true">{initials(user.name)}</span>
+      <span className="avatar" aria-hidden="true">{initials(name)}</span>
       <span className="grow cut">
-        <b className="cut">{user.name}</b>
-        <small className="cut">{user.roles.join(", ")}</small>
+        <b className="cut">{name}</b>
+        <small className="cut">{short(user.roles.join(", "), mostNamed)}</small>
       </span>
       <ChevronsUpDown className="icon" aria-hidden="true" />
     </Menu>

@@ -15,7 +15,7 @@ import { Missing, Problem, sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { aboutOf, fieldLabel, type Resource } from "../model/catalogue.ts"
-import { type Column, Empty, Moment, type PageProps, Table, Top } from "../place/parts.tsx"
+import { type Column, Empty, Moment, type PageProps, ReferenceLink, Table, Top } from "../place/parts.tsx"
 import place from "../place/place.module.css"
 import style from "./task.module.css"
 import { isOver, type Plan, planTask, type Task, taskKey, uploadFile, useTask, useTasks } from "./tasks.ts"
@@ -37,6 +37,7 @@ const TaskList = (): ReactNode => {
   const { now } = useReader()
   const titleOf = useTitleOf()
   const { data, error, refetch } = useTasks()
+  const importable = [...useApp().catalogue.resources.values()].find(({ transfers }) => transfers.import.length > 0)
   const columns: ReadonlyArray<Column<Task>> = [
     { name: "what", label: w.what, cell: (task) => <Link to={`/-/tasks/${task.id}`}>{titleOf(task)}</Link> },
     { name: "state", label: w.state, cell: (task) => <StateBadge task={task} /> },
@@ -55,7 +56,16 @@ const TaskList = (): ReactNode => {
       {data === undefined
         ? error !== null && <Problem error={error} onRetry={() => void refetch()} />
         : data.length === 0
-        ? <Empty title={w.noTasks} text={w.noTasksText} />
+        ? (
+          <Empty title={w.noTasks} text={w.noTasksText}>
+            {importable !== undefined && (
+              <Link className="btn primary" to={`/-/import/${importable.name}`}>
+                {w.importOf(importable.view.label.plural)}
+              </Link>
+            )}
+            <ReferenceLink />
+          </Empty>
+        )
         : (
           <div className={place.list}>
             <Table label={w.tasks} rows={data} columns={columns} idOf={({ id }) => id} />

@@ -40,7 +40,7 @@ export const RefusedRecords = ({ refusals, resource }: RefusedRecordsProps): Rea
       <section key={`${field} ${message}`} className={style.reason}>
         <h3>
           {label !== null && `${label}: `}
-          <bdi>{reason}</bdi> <span className="badge">{w.records(keys.size, format.count(keys.size))}</span>
+          <bdi>{reason}</bdi> <span className="dim">{w.records(keys.size, format.count(keys.size))}</span>
         </h3>
         <ul>
           {[...keys].map((key) => {

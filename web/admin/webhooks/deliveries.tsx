@@ -13,7 +13,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
-import { type Column, Empty, Facts, More, mostShown, Split, Table, useAct } from "../place/parts.tsx"
+import { type Column, Empty, Facts, More, mostShown, ReferenceLink, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { Attempt, Attempts, Block, Outcome, Time } from "./attempt.tsx"
 import { type Narrowing, NarrowingBar, ShowAll, useNarrowing } from "./narrowing.tsx"
@@ -167,15 +167,35 @@ export const Deliveries = ({ resource }: { readonly resource: Resource }): React
         narrowing={narrowing}
         order="created_at desc"
         label={w.deliveries}
-        empty={<Empty title={w.noDeliveries} text={w.noDeliveriesText} />}
+        empty={
+          <Empty title={w.noDeliveries} text={w.noDeliveriesText}>
+            {logged
+              ? <Link className="btn" to="/-/webhooks/log">{w.log}</Link>
+              : <Link className="btn" to="/-/webhooks">{w.subscriptions}</Link>}
+            <ReferenceLink />
+          </Empty>
+        }
         nameOf={nameOf}
         columns={(named) => [
           { name: "event", label: w.event, cell: nameOf },
           { name: "record", label: w.record, cell: named.record },
-          { name: "subscription", label: w.subscription, wide: true, cell: (each) => named.subscription(each).name },
+          {
+            name: "subscription",
+            label: w.subscription,
+            wide: true,
+            spare: true,
+            cell: (each) => named.subscription(each).name
+          },
           { name: "state", label: w.state, cell: stateOf },
-          { name: "error", label: w.error, wide: true, cell: (each) => plain(each["last_error"]) },
-          { name: "next", label: w.next, wide: true, end: true, cell: (each) => <Time at={each["next_try_at"]} /> }
+          { name: "error", label: w.error, wide: true, spare: true, cell: (each) => plain(each["last_error"]) },
+          {
+            name: "next",
+            label: w.next,
+            wide: true,
+            spare: true,
+            end: true,
+            cell: (each) => <Time at={each["next_try_at"]} />
+          }
         ]}
         beside={(each, named) => (
           <>
@@ -224,15 +244,26 @@ export const Log = ({ resource }: { readonly resource: Resource }): ReactNode =>
         narrowing={narrowing}
         order="id desc"
         label={w.log}
-        empty={<Empty title={w.noLog} text={w.noLogText} />}
+        empty={
+          <Empty title={w.noLog} text={w.noLogText}>
+            <Link className="btn" to="/-/webhooks">{w.subscriptions}</Link>
+            <ReferenceLink />
+          </Empty>
+        }
         nameOf={nameOf}
         columns={(named) => [
           { name: "event", label: w.event, cell: nameOf },
           { name: "record", label: w.record, cell: named.record },
-          { name: "subscription", label: w.subscription, wide: true, cell: (each) => named.subscription(each).name },
+          {
+            name: "subscription",
+            label: w.subscription,
+            wide: true,
+            spare: true,
+            cell: (each) => named.subscription(each).name
+          },
           { name: "outcome", label: w.outcome, cell: (each) => <Outcome of={each} /> },
           { name: "status", label: w.status, end: true, wide: true, cell: (each) => plain(each["status"]) },
-          { name: "took", label: w.duration, end: true, wide: true, cell: took },
+          { name: "took", label: w.duration, end: true, wide: true, spare: true, cell: took },
           { name: "at", label: w.at, end: true, wide: true, cell: (each) => <Time at={each["at"]} /> }
         ]}
         beside={(each, named) => (

@@ -3,8 +3,11 @@
 import { lazy, type ReactNode, Suspense, useId, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import { useApp } from "../ground/app.ts"
+import { useClosing } from "../ground/closing.tsx"
 import { setQuery } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
+import { MergeDialog } from "../merge/merge-dialog.tsx"
+import { type Conflict, type FormValues, isSame, mergedChanges, mergeRows } from "../merge/merge.ts"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
@@ -99,6 +102,36 @@ const dataOf = ({ events, filter, headers, limit, name, ordered, payload, url, w
   retry_steps: readWaits(waits)
 })
 
+/** The values that differ from a record's. */
+const changesOf = (draft: Draft, record: AnyRecord | null): FormValues => {
+  const before: FormValues = dataOf(draftOf(record))
+  return Object.fromEntries(Object.entries(dataOf(draft)).filter(([name, value]) => !isSame(value, before[name])))
+}
+
+/**
+ * Writes the values over a version. Where somebody saved meanwhile, changes of other fields are kept, and for the same field the user decides.
+ * `base`: the version that the form began with.
+ */
+const write = async (
+  base: AnyRecord,
+  values: FormValues,
+  over: AnyRecord
+): Promise<{ readonly saved: AnyRecord } | { readonly conflict: Conflict }> => {
+  const all = resourceClient(subscriptionsName)
+  const key = [idOf(base)]
+  try {
+    return { saved: await all.update(key, values, { etag: over.etag }) }
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.status !== 412) throw error
+  }
+  const current = await all.get(key)
+  const [before, now] = [dataOf(draftOf(base)), dataOf(draftOf(current))]
+  const rows = mergeRows(Object.keys(before), before, now, values)
+  return rows.some(({ overlap }) => overlap)
+    ? { conflict: { rows, current } }
+    : { saved: await all.update(key, mergedChanges(rows, {}), { etag: current.etag }) }
+}
+
 interface FilterFieldProps {
   /** The resource whose fields the filter may name. Undefined: no event is chosen. */
   readonly target: Resource | undefined
@@ -164,31 +197,25 @@ interface EditProps {
   readonly onSaved: () => Promise<void>
 }
 
-export const EditSubscription = ({ onClose, onSaved, record }: EditProps): ReactNode => {
-  const w = useMessages().webhooks
-  const pw = useMessages().place
+/** Saving: the refused fields, and what somebody else changed meanwhile. */
+const useSaving = (record: AnyRecord | null, draft: Draft, onSaved: () => Promise<void>, onClose: () => void) => {
   const act = useAct()
-  const form = useId()
-  const { catalogue } = useApp()
-  const [draft, setDraft] = useState(() => draftOf(record))
-  const put = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }))
-  const { events } = draft
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map())
   const [busy, setBusy] = useState(false)
-  const withEvents = [...catalogue.resources.values()].filter(({ model }) => (model.events ?? []).length > 0)
-  const target = catalogue.resources.get(resourcesOf(events, withEvents.map((each) => each.name))[0] ?? "")
-
-  const save = async (): Promise<void> => {
+  const [conflict, setConflict] = useState<Conflict | null>(null)
+  const changes = changesOf(draft, record)
+  const save = async (values: FormValues = changes, over = record): Promise<void> => {
     setBusy(true)
-    const data = dataOf(draft)
-    let refused = false
-    const done = await act(async () => {
+    setConflict(null)
+    let saved = false
+    await act(async () => {
       try {
-        const all = resourceClient(subscriptionsName)
-        const saved = record === null
-          ? await all.create(data)
-          : await all.update([idOf(record)], data, { etag: record.etag })
-        setQuery({ id: idOf(saved) })
+        const written = record === null || over === null
+          ? { saved: await resourceClient(subscriptionsName).create(dataOf(draft)) }
+          : await write(record, values, over)
+        if ("conflict" in written) return setConflict(written.conflict)
+        setQuery({ id: idOf(written.saved) })
+        saved = true
       } catch (error) {
         if (!(error instanceof ProblemError) || error.errors.length === 0) throw error
         setProblems(
@@ -196,21 +223,55 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
             error.errors.map(({ field, hint, message }) => [field ?? "", hint == null ? message : `${message} ${hint}`])
           )
         )
-        refused = true
       }
     })
     setBusy(false)
-    if (!done || refused) return
+    if (!saved) return
     await onSaved()
     onClose()
+  }
+  return {
+    busy,
+    changed: Object.keys(changes).length > 0,
+    conflict,
+    problems,
+    save,
+    endConflict: () => setConflict(null)
+  }
+}
+
+export const EditSubscription = ({ onClose, onSaved, record }: EditProps): ReactNode => {
+  const w = useMessages().webhooks
+  const pw = useMessages().place
+  const form = useId()
+  const { catalogue } = useApp()
+  const [draft, setDraft] = useState(() => draftOf(record))
+  const put = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }))
+  const { events } = draft
+  const { busy, changed, conflict, endConflict, problems, save } = useSaving(record, draft, onSaved, onClose)
+  const closing = useClosing(changed, onClose)
+  const resource = catalogue.resources.get(subscriptionsName)
+  const withEvents = [...catalogue.resources.values()].filter(({ model }) => (model.events ?? []).length > 0)
+  const target = catalogue.resources.get(resourcesOf(events, withEvents.map((each) => each.name))[0] ?? "")
+
+  if (conflict !== null && resource !== undefined) {
+    return (
+      <MergeDialog
+        resource={resource}
+        conflict={conflict}
+        onBack={endConflict}
+        onDiscard={() => void onSaved().then(onClose)}
+        onSave={(merged, over) => void save(merged, over)}
+      />
+    )
   }
   return (
     <Dialog
       title={record === null ? w.add : w.edit}
-      onClose={onClose}
+      onClose={closing.close}
       footer={
         <>
-          <Cancel onPress={onClose} />
+          <Cancel onPress={closing.close} />
           <button className="btn primary" form={form} disabled={busy}>{pw.save}</button>
         </>
       }
@@ -310,6 +371,7 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
           )}
         </Field>
       </form>
+      {closing.question}
     </Dialog>
   )
 }

@@ -11,14 +11,32 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
-import { type Column, Empty, type PageProps, Part, Sheet, Shown, Split, Table, Tabs, Top } from "../place/parts.tsx"
+import {
+  type Column,
+  Empty,
+  type PageProps,
+  Part,
+  ReferenceLink,
+  Sheet,
+  Shown,
+  Split,
+  Table,
+  Tabs,
+  Top
+} from "../place/parts.tsx"
 import { Deliveries, Log } from "./deliveries.tsx"
 import { SubscriptionDetail } from "./detail.tsx"
 import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName, useSubscriptions } from "./subscriptions.ts"
 
 const Edit = lazy(() => import("./edit.tsx").then(({ EditSubscription }) => ({ default: EditSubscription })))
 
-const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => void }): ReactNode => {
+interface SubscriptionsProps {
+  readonly mayCreate: boolean
+  /** Null: a new one. */
+  readonly onEdit: (record: AnyRecord | null) => void
+}
+
+const Subscriptions = ({ mayCreate, onEdit }: SubscriptionsProps): ReactNode => {
   const w = useMessages().webhooks
   const { catalogue } = useApp()
   const open = usePlace().query.get("id")
@@ -62,7 +80,12 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
         )}
     >
       {data.length === 0
-        ? <Empty title={w.noneTitle} text={w.noneText} />
+        ? (
+          <Empty title={w.noneTitle} text={w.noneText}>
+            {mayCreate && <button type="button" className="btn primary" onClick={() => onEdit(null)}>{w.add}</button>}
+            <ReferenceLink />
+          </Empty>
+        )
         : (
           <Table
             label={w.subscriptions}
@@ -114,7 +137,7 @@ export const WebhooksPage = ({ part }: PageProps): ReactNode => {
       </Top>
       {parts.length > 1 && <Tabs label={pw.webhooks} tabs={parts} />}
       {part === null
-        ? <Subscriptions onEdit={setEditing} />
+        ? <Subscriptions mayCreate={mayCreate} onEdit={setEditing} />
         : part === "deliveries"
         ? deliveries !== undefined && <Deliveries resource={deliveries} />
         : attempts !== undefined && <Log resource={attempts} />}

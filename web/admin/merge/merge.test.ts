@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { changesOf, isSame, missingOf, problemsOf, withDraft } from "./draft.ts"
-import { mergedChanges, mergeRows } from "./merge.ts"
+import { isSame, mergedChanges, mergeRows } from "./merge.ts"
 
-const fine = (value: unknown) => ({ value, problem: null })
-
-describe("drafts", () => {
+describe("values", () => {
   it("take numbers and their exact texts for the same value", () => {
     expect(isSame("5", 5)).toBe(true)
     expect(isSame("9007199254740993", "9007199254740992")).toBe(false)
@@ -21,37 +18,6 @@ describe("drafts", () => {
     expect(isSame(null, "")).toBe(false)
     expect(isSame(0, null)).toBe(false)
     expect(isSame(false, null)).toBe(false)
-  })
-
-  it("vanish when the value is as it was", () => {
-    const record = { note: "a", total: "1.00" }
-    const drafts = withDraft({}, record, "note", fine("b"))
-    expect(changesOf(drafts, record)).toEqual({ note: "b" })
-    expect(withDraft(drafts, record, "note", fine("a"))).toEqual({})
-  })
-
-  it("send nothing that cannot be sent", () => {
-    const record = { due: "2026-01-01" }
-    const drafts = withDraft({}, record, "due", { value: undefined, problem: "Write a date." })
-    expect(changesOf(drafts, record)).toEqual({})
-    expect(problemsOf(drafts)).toEqual({ due: "Write a date." })
-  })
-
-  it("name what a new record lacks", () => {
-    const field = (name: string, more: object) => ({
-      name,
-      optional: false,
-      writable: { create: true, update: true },
-      ...more
-    })
-    const fields = [
-      field("a", {}),
-      field("b", { optional: true }),
-      field("c", { default: { db: true } }),
-      field("d", { writable: { create: false, update: false } })
-    ] as never
-    expect(missingOf(fields, {})).toEqual(["a"])
-    expect(missingOf(fields, { a: false })).toEqual([])
   })
 })
 

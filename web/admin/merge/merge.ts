@@ -3,7 +3,26 @@
  * changed is merged. If both sides changed a field, the user chooses. Pure.
  */
 
-import { type FormValues, isSame } from "./draft.ts"
+import { uriOf } from "../field/file-list.ts"
+import type { AnyRecord } from "../model/client.ts"
+import { plain } from "../model/plain.ts"
+
+/** Values by field name, in wire form. */
+export type FormValues = { readonly [field: string]: unknown }
+
+/** Whether two values in wire form are equal. A number is equal to its exact text, because both are the same value. */
+export const isSame = (a: unknown, b: unknown): boolean => {
+  if (Object.is(a, b)) return true
+  if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
+  // Files are compared by uri, because each answer has new links. A draft holds the texts of a list of files.
+  const [left, right] = [uriOf(a), uriOf(b)]
+  if (left !== a && right !== b) return left === right
+  if (Array.isArray(a) && Array.isArray(b) && [...a, ...b].some((each: unknown) => uriOf(each) !== each)) {
+    return a.length === b.length && a.every((each: unknown, at) => uriOf(each) === uriOf(b[at]))
+  }
+  if (typeof a === "object" || typeof b === "object") return JSON.stringify(a) === JSON.stringify(b)
+  return plain(a) === plain(b)
+}
 
 export type Side = "theirs" | "mine"
 
@@ -16,6 +35,12 @@ export interface MergeRow {
   readonly mineChanged: boolean
   /** True if both sides changed the field to different values, so the user has to choose. */
   readonly overlap: boolean
+}
+
+/** What a merge asks about, and the version that another person saved. */
+export interface Conflict {
+  readonly rows: readonly MergeRow[]
+  readonly current: AnyRecord
 }
 
 /** The fields that either side changed, in the given order. `changes` are the values of the form. */

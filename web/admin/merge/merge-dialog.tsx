@@ -9,10 +9,8 @@ import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { short } from "../model/plain.ts"
-import type { FormValues } from "./draft.ts"
-import { mergedChanges, type MergeRow, type Side } from "./merge.ts"
-import style from "./record.module.css"
-import type { Conflict } from "./use-record.ts"
+import style from "./merge.module.css"
+import { type Conflict, type FormValues, mergedChanges, type MergeRow, type Side } from "./merge.ts"
 
 interface MergeDialogProps {
   readonly resource: Resource
