@@ -1118,6 +1118,13 @@ export const faults = [
     tests: ["test/webhooks/processes.test.ts"]
   },
   {
+    rule: "what a try has sent is for those who have its roles",
+    file: "core/app/event/webhooks.ts",
+    old: "tooFew(call.caller, row.owner, sent.roles)",
+    new: "tooFew(call.caller, row.owner, [])",
+    tests: ["test/webhooks/extension.test.ts"]
+  },
+  {
     rule: "a dispatch reads subscriptions that have changed",
     file: "core/app/event/webhooks.ts",
     old: "    if (read?.stamp === stamp) return read.all\n",

@@ -427,6 +427,29 @@ describe.skipIf(chromiumPath === null)("the list", () => {
     })
   })
 
+  it("names the record that was changed after the try, and changes the others", async () => {
+    await using({ allow: /412/ }, async (page, list) => {
+      await list.open("orders", "?order=id")
+      const ids = [await list.cell(6, 0).innerText(), await list.cell(7, 0).innerText()]
+      await list.tick(6)
+      await list.tick(7)
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
+      await page.getByLabel("Field").selectOption("note")
+      await page.getByRole("dialog").getByLabel("New value").fill("the other one")
+      await page.getByRole("button", { name: "Check" }).click()
+      await page.getByText("All 2 records pass.").waitFor()
+      const { etag } = (await stage.call("admin", "GET", `/orders/${ids[0]}`)).body
+      await stage.call("admin", "PATCH", `/orders/${ids[0]}`, { note: "meanwhile" }, String(etag))
+      await page.getByRole("button", { name: "Change 2 records" }).click()
+      const link = page.getByRole("dialog").getByRole("link", { name: new RegExp(`^#${ids[0]}`) })
+      expect(await link.getAttribute("href")).toBe(`/orders/${ids[0]}`)
+      await page.getByRole("button", { name: "Change 1 record" }).click()
+      await list.toast("1 record changed").waitFor()
+      const notes = ids.map(async (id) => (await stage.call("admin", "GET", `/orders/${id}`)).body["note"])
+      expect(await Promise.all(notes)).toEqual(["meanwhile", "the other one"])
+    })
+  })
+
   it("deletes what is kept as deleted, shows it, and brings it back (25, 35)", async () => {
     await using({}, async (page, list) => {
       await list.open("orders", "?order=id")

@@ -87,6 +87,7 @@ const namesQuery = (target: Resource, keys: readonly string[]) => {
   const filter = keysFilter(target, keys)
   return {
     queryKey: ["names", target.name, keys],
+    placeholderData: keepPreviousData,
     enabled: target.may.read && filter !== null,
     staleTime: 60_000,
     queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<ReadonlyMap<string, string>> => {

@@ -99,7 +99,7 @@ export const ar: AppMessages = {
     deleteHard: "تُزال نهائيًا ولا يمكن التراجع.",
     deleteSoft: "تبقى كسجلات محذوفة ويمكن استعادتها.",
     previewFine: (_, numeral) => `اجتازت السجلات الفحص: ${numeral}`,
-    previewRefused: (_, numeral) => `ستُرفض سجلات (${numeral})، لذلك لا يُكتب شيء:`,
+    previewRefused: (_, numeral) => `ستُرفض سجلات (${numeral})، ولم يُكتب منها شيء:`,
     chunks: "أكثر من 500 سجل تُكتب على أجزاء، كل جزء كاملًا أو لا شيء.",
     progress: (done, all) => `${done} من ${all}`,
     reorder: "تغيير الترتيب",

@@ -102,7 +102,7 @@ export const de: AppMessages = {
     previewFine: (count, numeral) =>
       count === 1 ? "Der Datensatz besteht die Prüfung." : `Alle ${numeral} Datensätze bestehen die Prüfung.`,
     previewRefused: (count, numeral) =>
-      `${numeral} ${pl(count, "würde", "würden")} abgelehnt, deshalb wird nichts geschrieben:`,
+      `${numeral} ${pl(count, "würde", "würden")} abgelehnt und ${pl(count, "ist", "sind")} nicht geschrieben:`,
     chunks: "Mehr als 500 Datensätze werden in Teilen geschrieben, jeder ganz oder gar nicht.",
     progress: (done, all) => `${done} von ${all}`,
     reorder: "Reihenfolge ändern",

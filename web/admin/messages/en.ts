@@ -100,7 +100,7 @@ export const en = {
     deleteSoft: "They are kept as deleted records and can be brought back.",
     previewFine: (count: number, numeral: string): string =>
       count === 1 ? "The record passes." : `All ${numeral} records pass.`,
-    previewRefused: (_: number, numeral: string): string => `${numeral} would be refused, so nothing is written:`,
+    previewRefused: (_: number, numeral: string): string => `${numeral} would be refused; none of them is written:`,
     chunks: "More than 500 records are written in several parts, each whole or not at all.",
     progress: (done: string, all: string): string => `${done} of ${all}`,
     reorder: "Change the order",

@@ -102,7 +102,9 @@ export const es: AppMessages = {
     previewFine: (count, numeral) =>
       count === 1 ? "El registro supera la comprobación." : `Los ${numeral} registros superan la comprobación.`,
     previewRefused: (count, numeral) =>
-      `${numeral} ${pl(count, "sería rechazado", "serían rechazados")}, así que no se escribe nada:`,
+      `${numeral} ${pl(count, "sería rechazado", "serían rechazados")}; ${
+        pl(count, "no se ha escrito", "no se han escrito")
+      }:`,
     chunks: "Más de 500 registros se escriben en varias partes, cada una entera o nada.",
     progress: (done, all) => `${done} de ${all}`,
     reorder: "Cambiar el orden",

@@ -102,7 +102,7 @@ export const fr: AppMessages = {
     previewFine: (count, numeral) =>
       count === 1 ? "La fiche passe la vérification." : `Les ${numeral} fiches passent la vérification.`,
     previewRefused: (count, numeral) =>
-      `${numeral} ${pl(count, "serait refusée", "seraient refusées")}, rien n’est donc écrit :`,
+      `${numeral} ${pl(count, "serait refusée", "seraient refusées")} ; aucune n’est écrite :`,
     chunks: "Au-delà de 500 fiches, l’écriture se fait en plusieurs parts, chacune entière ou pas du tout.",
     progress: (done, all) => `${done} sur ${all}`,
     reorder: "Changer l’ordre",

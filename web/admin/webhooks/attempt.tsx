@@ -1,7 +1,7 @@
 /** One try of a delivery: where it went, what was sent, what came back. What was sent is asked for by a press, because it holds a record. */
 
 import { useQuery } from "@tanstack/react-query"
-import { type ReactNode, useState } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import { isKeyOf } from "../../../core/domain/value/table.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -105,11 +105,13 @@ export const Attempts = ({ of }: { readonly of: AnyRecord }): ReactNode => {
   const { format } = useLocale()
   const [event, subscription] = [plain(of["event_id"]), plain(of["subscription_id"])]
   const resource = useApp().catalogue.resources.get(attemptsName)
-  const is = (field: string, value: string): string =>
-    (resource && textOfSimple({ field, is: "is", values: [value] }, resource)) ?? ""
-  const filter = printConditions([is("delivery_id", event), is("subscription_id", subscription)])
+  const conditions = Object.entries({ delivery_id: event, subscription_id: subscription }).flatMap(([field, value]) =>
+    (resource === undefined ? null : textOfSimple({ field, is: "is", values: [value] }, resource)) ?? []
+  )
+  const filter = printConditions(conditions)
   const { data } = useQuery({
     queryKey: ["webhooks", "tries", filter],
+    enabled: conditions.length === 2,
     refetchInterval: 5_000,
     queryFn: ({ signal }) =>
       resourceClient(attemptsName).list({
@@ -118,12 +120,16 @@ export const Attempts = ({ of }: { readonly of: AnyRecord }): ReactNode => {
         page_size: 50
       }, { signal })
   })
-  if (data === undefined || data.items.length === 0) return null
+  // The try that was the newest when the delivery was opened stays open when another one comes.
+  const opened = useRef<string>(undefined)
+  const [newest] = data?.items ?? []
+  if (data === undefined || newest === undefined) return null
+  opened.current ??= idOf(newest)
   return (
     <section aria-label={w.tries}>
       <h2>{w.tries}</h2>
-      {data.items.map((each, at) => (
-        <details key={idOf(each)} className={style.folded} open={at === 0}>
+      {data.items.map((each) => (
+        <details key={idOf(each)} className={style.folded} open={idOf(each) === opened.current}>
           <summary>
             <Outcome of={each} /> {plain(each["status"])}{" "}
             <span className="dim">

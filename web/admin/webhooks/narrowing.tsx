@@ -70,7 +70,12 @@ const Choice = ({ chosen = "", label, name, options }: ChoiceProps): ReactNode =
     <label>
       <span className="hush">{label}</span>
       <span className="input">
-        <select value={chosen} onChange={({ target }) => setQuery({ [name]: target.value || null, id: null })}>
+        <select
+          value={chosen}
+          onChange={({ target }) =>
+            // An event is of one resource.
+            setQuery({ ...(name === "resource" ? { event: null } : {}), [name]: target.value || null, id: null })}
+        >
           <option value="">{w.any(label)}</option>
           {all.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
         </select>
