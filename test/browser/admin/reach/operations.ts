@@ -62,7 +62,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
   },
   {
     name: "a subscription is made, tested, given a new secret, and what failed is looked up",
-    options: { allow: /400/ },
+    options: { allow: /4(00|12)/ },
     work: async ({ keys, open, page, seen, stage }) => {
       const hooks = webhooksPage(page, stage.url)
       const { receiver } = around()
@@ -102,8 +102,28 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await seen("deliveries")
       await keys.press(tab("Log"))
       await keys.press(hooks.row("500").getByRole("button").first())
-      await page.getByLabel("Answer").waitFor()
+      await page.getByLabel("Answer", { exact: true }).waitFor()
+      await keys.press(hooks.button("Show what was sent"))
+      await page.getByLabel("What was sent").waitFor()
       await seen("log of deliveries")
+
+      await keys.press(tab("Subscriptions"))
+      await keys.press(hooks.row("Warehouse").getByRole("button"))
+      await keys.press(hooks.button("Edit"))
+      await keys.type(hooks.dialog.getByLabel("Name"), "Mine")
+      const [kept] = (await stage.call("admin", "GET", "/webhook_subscriptions")).body["items"] as ReadonlyArray<
+        { readonly id: string; readonly etag: string }
+      >
+      await stage.call("admin", "PATCH", `/webhook_subscriptions/${kept!.id}`, { name: "Theirs" }, kept!.etag)
+      await keys.press(hooks.dialog.getByRole("button", { name: "Save" }))
+      await hooks.dialog.getByRole("button", { name: "Theirs" }).waitFor()
+      await seen("subscription that another saved", "known")
+      await keys.press(hooks.dialog.getByRole("button", { name: "Back to editing" }))
+      await hooks.dialog.getByLabel("Name").waitFor()
+      await page.keyboard.press("Escape")
+      await question.waitFor()
+      await seen("question before a form closes", "known")
+      await keys.press(question.getByRole("button", { name: "Discard" }))
     }
   },
   {
