@@ -55,7 +55,7 @@ const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 export const newId = (): string => Array.from(randomBytes(26), (byte) => alphabet[byte & 31]).join("")
 
 /** The folder of a provider; null for a bucket. The default ones lie in the folder of the service. */
-export const folderOf = (
+const folderOf = (
   { name, place }: Provider,
   { data, folder }: Pick<FileSettings, "data" | "folder">
 ): string | null =>

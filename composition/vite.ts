@@ -4,7 +4,7 @@
  */
 
 /** Vite could not be loaded, because a package of it is missing. */
-export class ViteMissing extends Error {
+class ViteMissing extends Error {
   override readonly name = "ViteMissing"
 }
 

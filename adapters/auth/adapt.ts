@@ -2,11 +2,11 @@
  * Bodies as better-auth gets them: only members that a route takes, with values that their columns can hold. It decides nothing about who may send them.
  */
 
-import { rolesOf } from "../../core/domain/account/roles.ts"
 import { isBag } from "../../core/domain/bag.ts"
 import { fitsName, isOneLine } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
 import { timestampCell } from "../../core/domain/value/instant.ts"
+import { rolesOf } from "../../core/domain/value/role.ts"
 import type { Body } from "./auth-body.ts"
 import { inviting, passkeyAdding, passkeySignIn, providerSignIn } from "./routes.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"

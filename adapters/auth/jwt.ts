@@ -7,8 +7,8 @@
 import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
 import { JOSEError, JWTExpired } from "jose/errors"
 import { jwtVerify } from "jose/jwt/verify"
-import { rolesOf } from "../../core/domain/account/roles.ts"
 import { saysOnce } from "../../core/domain/value/json.ts"
+import { rolesOf } from "../../core/domain/value/role.ts"
 import {
   type Authenticator,
   bearerOf,

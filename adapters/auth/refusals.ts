@@ -28,7 +28,7 @@ export const parsed = (text: string): Body => {
 /** better-auth's code for any problem with a new passkey; better-auth reports it as a failure of its own. */
 export const unverified = "FAILED_TO_VERIFY_REGISTRATION"
 
-export const unexpected = (): Problem => problem("internal-error", "An unexpected error occurred.")
+const unexpected = (): Problem => problem("internal-error", "An unexpected error occurred.")
 
 export const sessionEnded = (): Problem =>
   problem("unauthenticated", "The session has ended. Sign in again.", { code: "UNAUTHORIZED" })

@@ -3,9 +3,9 @@
  * accounts: another authenticator may answer anything.
  */
 
-import { rolesOf } from "../../core/domain/account/roles.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import { didYouMean } from "../../core/domain/declare/refusal.ts"
+import { rolesOf } from "../../core/domain/value/role.ts"
 import type { Finding } from "./finding.ts"
 
 /** Most accounts that a finding names. */

@@ -36,7 +36,7 @@ export const outbound = Layer.effect(
 )
 
 /** Subscriptions that people make; null: the configuration has none. */
-export class Extension extends Context.Service<Extension, WebhooksExtension | null>()("resource-admin/Extension") {}
+class Extension extends Context.Service<Extension, WebhooksExtension | null>()("resource-admin/Extension") {}
 
 /** What dispatches changes and delivers events. */
 export class Events extends Context.Service<Events, EventsService>()("resource-admin/Events") {}

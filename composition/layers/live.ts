@@ -21,7 +21,7 @@ import { stopping, work } from "./work.ts"
 export const Live = Layer.mergeAll(postgres, storage, queue, outbound, auth, mail)
 
 /** The service over its ports. It ends from the outside in: requests and work at the same time, then what both stand on. */
-export const Service = Layer.mergeAll(http, stopping, accountMails).pipe(
+const Service = Layer.mergeAll(http, stopping, accountMails).pipe(
   Layer.provideMerge(work),
   Layer.provideMerge(events),
   Layer.provideMerge(ground)

@@ -6,7 +6,6 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Caller } from "../../domain/access/caller.ts"
-import { adminRole } from "../../domain/account/roles.ts"
 import { isOwnJob, keptBecause } from "../../domain/compile/jobs.ts"
 import { type JobModel, namePattern } from "../../domain/job/definition.ts"
 import {
@@ -21,6 +20,7 @@ import {
 } from "../../domain/job/state.ts"
 import { ownJson } from "../../domain/own-json.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../../domain/problem.ts"
+import { adminRole } from "../../domain/value/role.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queue.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { shownPayload } from "../event/dispatch.ts"

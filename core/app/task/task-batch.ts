@@ -64,7 +64,7 @@ const longestMessage = 500
 const clean = (text: string): string => text.replaceAll("\0", "").toWellFormed().slice(0, longestMessage)
 
 /** The lines of the report for a record that was refused. */
-export const refusalsOf = (
+const refusalsOf = (
   { columnOf, place }: Pick<Item, "columnOf" | "place">,
   refused: Problem
 ): readonly TaskRefusal[] => {

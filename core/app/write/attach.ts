@@ -54,7 +54,7 @@ export class Unprepared extends RecordsError {
 }
 
 /** Most uploads that one request attaches. Each is a lock of its transaction, and a server has room for some thousands. */
-export const mostUploads = 1_000
+const mostUploads = 1_000
 
 /** Most files that the records of one request let go. The delete of each is written down at its storage before the commit, while the caller waits. */
 export const mostTaken = 1_000

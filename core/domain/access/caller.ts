@@ -3,7 +3,7 @@
  * depend on it are cached under the object itself.
  */
 
-import { adminRole } from "../account/roles.ts"
+import { adminRole } from "../value/role.ts"
 
 export interface Caller {
   /** User id (the token's `sub`). */

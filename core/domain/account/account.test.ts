@@ -1,8 +1,9 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { rolesOf } from "../value/role.ts"
 import { checkPassword, readEmail, readLifetime } from "./account.ts"
 import { clientOf } from "./client.ts"
-import { declareRoles, readRoles, type RoleList, roleOfNew, rolesOf } from "./roles.ts"
+import { declareRoles, readRoles, type RoleList, roleOfNew } from "./roles.ts"
 
 const outcome = <A>(result: Result.Result<A, { readonly code: string }>): A | { readonly refused: string } =>
   Result.isSuccess(result) ? result.success : { refused: result.failure.code }

@@ -5,8 +5,9 @@
 
 import * as Result from "effect/Result"
 import { isOwnName, ownNameMax } from "../own-name.ts"
+import { adminRole, rolesOf } from "../value/role.ts"
 import { type AccountError, refuse } from "./account.ts"
-import { adminRole, readRoles, type RoleList, rolesOf } from "./roles.ts"
+import { readRoles, type RoleList } from "./roles.ts"
 
 /** What every key begins with, so that a leaked one is recognised. */
 export const keyPrefix = "sk_"

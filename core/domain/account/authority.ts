@@ -3,7 +3,7 @@
  * are access. It never identifies a caller.
  */
 
-import { adminRole, rolesOf } from "./roles.ts"
+import { adminRole, rolesOf } from "../value/role.ts"
 
 /** Whether a role has rights over accounts: to see them, to make, change, ban and delete them, and to end their sessions. */
 export const managesAccounts = (role: string): boolean => role === adminRole

@@ -5,8 +5,8 @@
 
 import * as Result from "effect/Result"
 import { isBag } from "../bag.ts"
+import { adminRole } from "../value/role.ts"
 import { type AccountError, refuse } from "./account.ts"
-import { adminRole } from "./roles.ts"
 
 /** A provider as it is configured (`auth.oidc`). */
 export interface ProviderDeclaration {

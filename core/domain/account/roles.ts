@@ -1,12 +1,11 @@
 /**
- * The project's list of roles: which there are, which one a new account gets, and what a role text means. It never decides what a
+ * The project's list of roles: which there are, which one a new account gets, and which text of roles is good. It never decides what a
  * role may do: that is access.
  */
 
 import * as Result from "effect/Result"
+import { adminRole, rolesOf } from "../value/role.ts"
 import { type AccountError, refuse } from "./account.ts"
-
-export const adminRole = "admin"
 
 /** The declared roles. `choices` begins with `admin`; `defaultRole` is undefined when a new account must be given a role. */
 export interface RoleList {
@@ -41,11 +40,6 @@ export const declareRoles = (
   }
   return Result.succeed({ choices, defaultRole: defaultRole ?? (choices.length === 2 ? choices[1] : undefined) })
 }
-
-/** The roles in a stored or signed role text: comma-separated, in order, each once. */
-export const rolesOf = (text: string): readonly string[] => [
-  ...new Set(text.split(",").map((role) => role.trim()).filter((role) => role !== ""))
-]
 
 /** One role or several (a comma-separated text or a list) as the text that is stored; refuses a role outside the list. */
 export const readRoles = (

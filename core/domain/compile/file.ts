@@ -351,7 +351,7 @@ const readHosts = (raw: unknown, say: Say): readonly string[] => {
 }
 
 /** The default folders of the service; composition knows where they are. */
-export const dataFolder = "data"
+const dataFolder = "data"
 
 /** Reads `files`, and what the environment says of providers: it wins for the provider that it names. */
 export const compileFiles = (raw: unknown, models: Models, report: Report): FilesConfig => {

@@ -319,7 +319,7 @@ export interface DecimalSize {
  * A column of the type `tsvector` under declaration: `search(words, "text")` looks into it, and `rank(words, "text")` sorts by it. No record shows it and no body
  * gives it.
  */
-export class SearchVector implements AnyField {
+class SearchVector implements AnyField {
   readonly _tag = "Field"
   readonly spec: FieldSpec
   declare readonly "~field": {

@@ -18,7 +18,7 @@ const orderedLongest = 86_400
 
 /** Limits of a schedule of a subscription's own: how many waits, and the longest in seconds. */
 export const mostWaits = 20
-export const longestWait = 86_400
+const longestWait = 86_400
 
 /** Tries of one delivery of a subscription, the first included. `waits`: its own schedule, in seconds; null: the usual one. */
 export const triesOf = (waits: readonly number[] | null): number => waits === null ? mostTries : waits.length + 1

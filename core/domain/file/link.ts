@@ -52,7 +52,7 @@ export const signedText = ({ expires, field, key, path, provider, resource }: Li
   JSON.stringify([provider, path, resource, key, field, expires])
 
 /** A path as it stands in a URL. */
-export const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/")
+const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/")
 
 /** Address of a file at this service. `root` is `/api`. */
 export const fileAddress = (root: string, provider: string, path: string): string =>

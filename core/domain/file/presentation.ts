@@ -6,7 +6,7 @@
 import type { FileField, FileValue } from "../model/file.ts"
 import type { Cell, Json, Row } from "../value/kind.ts"
 import { elementsOf } from "../value/list.ts"
-import { encodePath, fileAddress, linkPeriod, linkQuery, publicAddress, signedText } from "./link.ts"
+import { fileAddress, linkPeriod, linkQuery, publicAddress, signedText } from "./link.ts"
 import { typeOfExtension } from "./type.ts"
 import { extensionOf, externalName, isExternalUrl, readStored, variantPath } from "./uri.ts"
 import type { StoredFile } from "./uri.ts"
@@ -39,7 +39,7 @@ export type Reading =
   | { readonly of: "missing" }
 
 /** Reads a value of a field. `isKnown`: whether a provider is configured. */
-export const readFile = (
+const readFile = (
   field: Pick<FileField, "externalUrls">,
   text: string,
   isKnown: (provider: string) => boolean
@@ -203,6 +203,3 @@ const oneWriter = (
     return written.text
   }
 }
-
-/** Whether a URL path has exactly the form that `encodePath` gives. So each file has only one address. */
-export const isCanonical = (raw: string, path: string): boolean => raw === encodePath(path)

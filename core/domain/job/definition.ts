@@ -9,9 +9,6 @@ import type { StandardSchema } from "../value/standard-schema.ts"
 import type { Rate, RateDeclaration } from "./rate.ts"
 import type { Schedule } from "./schedule.ts"
 
-/** Longest name of a job: the queue's column holds no more. */
-export const longestName = 128
-
 /** What a name may be: letters, digits, `_`, `-`, `.` and `/` (docs/guides/jobs.md#a-job). */
 export const namePattern = /^[A-Za-z0-9_./-]{1,128}$/
 

@@ -23,8 +23,6 @@ export const maxBodyFilter = maxCharacters
 /** Groups of an `:aggregate` that are given without a limit, and at most. */
 export const defaultGroups = 50
 export const maxGroups = 1_000
-/** Most relations that `expand` names. */
-export const maxRelations = 10
 
 /** Parameters of a list, `:search` or `:seek`, as sent: texts are not checked against a model yet. */
 export interface ListRequest {

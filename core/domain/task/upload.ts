@@ -16,8 +16,8 @@ export type UploadedLine =
   | { readonly line: number; readonly record: { readonly [name: string]: Json } }
 
 /** Most columns, and most characters of one line. */
-export const mostColumns = 500
-export const mostCharacters = 1_048_576
+const mostColumns = 500
+const mostCharacters = 1_048_576
 
 export type UploadProblem = CsvProblem
 

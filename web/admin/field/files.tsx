@@ -18,7 +18,7 @@ import { acceptedNames } from "./type.ts"
 import { useUploads } from "./uploads.ts"
 
 /** The files of a value, as far as they are file objects. */
-export const filesOf = (value: unknown): readonly FileValue[] =>
+const filesOf = (value: unknown): readonly FileValue[] =>
   Array.isArray(value) ? value.flatMap((each) => fileOf(each) ?? []) : []
 
 /** All files of a record that cannot be changed. */

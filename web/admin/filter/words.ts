@@ -40,7 +40,7 @@ export const spanText = (span: string, t: Messages): string => {
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /** The formatted value of a condition. */
-export const valueText = (
+const valueText = (
   resource: Resource,
   of: MetaField,
   is: Operator,

@@ -13,19 +13,18 @@ import { columnAt } from "../model/paths.ts"
 export type { Layout } from "../../../core/domain/model/layout.ts"
 
 /** Whether records can stand in columns by a field: an enum, or the record that it leads to. */
-export const isBoarded = (resource: Resource, field: MetaField): boolean =>
+const isBoarded = (resource: Resource, field: MetaField): boolean =>
   field.filterable && (field.kind === "enum" || resource.related(field.name) !== undefined)
 
 /** Whether records have a day by a field. */
-export const isDay = ({ filterable, kind }: MetaField): boolean =>
-  filterable && (kind === "date" || kind === "timestamp")
+const isDay = ({ filterable, kind }: MetaField): boolean => filterable && (kind === "date" || kind === "timestamp")
 
 /** Whether a field may hold pictures. */
-export const isPictured = (field: MetaField): boolean =>
+const isPictured = (field: MetaField): boolean =>
   holdsFiles(field) && (field.file?.accept ?? ["image/*"]).some((type) => type.startsWith("image/"))
 
 /** Whether rows can be grouped by a field, or by a path to one of one related record. */
-export const isGrouped = (resource: Resource, text: string): boolean => {
+const isGrouped = (resource: Resource, text: string): boolean => {
   const field = columnAt(resource, text)?.field
   return field !== undefined && field.filterable && hasOrder(field.kind) && !holdsFiles(field)
 }

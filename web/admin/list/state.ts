@@ -20,7 +20,7 @@ export interface OrderKey {
 }
 
 /** Parses an `order_by` text. Invalid keys are left out. */
-export const readOrderText = (text: string): readonly OrderKey[] =>
+const readOrderText = (text: string): readonly OrderKey[] =>
   text.split(",").flatMap((part) => {
     const [, field, direction] =
       /^\s*([A-Za-z_]\w*(?:\.(?:[\w-]+|"(?:[^"\\]|\\.)+"))*)(?:\s+(asc|desc))?\s*$/.exec(part) ?? []

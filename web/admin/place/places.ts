@@ -21,7 +21,7 @@ export interface Place {
 export const subscriptionsName = "webhook_subscriptions"
 
 /** The pages that the user may open. */
-export const placesOf = ({ catalogue, isAdmin }: App, w: Messages["place"]): readonly Place[] => {
+const placesOf = ({ catalogue, isAdmin }: App, w: Messages["place"]): readonly Place[] => {
   const own = config.signIn === "password"
   const inside = { outside: false } as const
   return [

@@ -38,7 +38,7 @@ export interface Loaded {
 }
 
 /** Reads a record. With soft delete, it reads a deleted one, too. */
-export const readRecord = async (resource: Resource, keyText: string, signal?: AbortSignal): Promise<Loaded> => {
+const readRecord = async (resource: Resource, keyText: string, signal?: AbortSignal): Promise<Loaded> => {
   const routes = resourceClient(resource.name)
   const key = keyPartsOf(keyText)
   const query = { expand: expandsFor(resource, resource.fields.keys()) }
@@ -51,7 +51,7 @@ export const readRecord = async (resource: Resource, keyText: string, signal?: A
   }
 }
 
-export const recordKey = (resource: Resource, keyText: string): readonly unknown[] => ["record", resource.name, keyText]
+const recordKey = (resource: Resource, keyText: string): readonly unknown[] => ["record", resource.name, keyText]
 
 export interface RecordEdit {
   readonly loaded: Loaded | undefined

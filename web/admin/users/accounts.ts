@@ -1,33 +1,20 @@
 /** Accounts from the routes below `/api/auth/admin`, values derived from them, and generated passwords. */
 
 import { useQuery, type UseQueryResult } from "@tanstack/react-query"
+import type { ListedAccount } from "../../../core/domain/meta/account.ts"
+import { adminRole, rolesOf } from "../../../core/domain/value/role.ts"
 import { client } from "../model/client.ts"
 
-export interface AccountUser {
-  readonly id: string
-  readonly email: string
-  readonly name: string
-  /** One role or several, comma-separated. */
-  readonly role: string | null
-  readonly banned: boolean | null
-  readonly banReason: string | null
-  readonly banExpires: string | null
-  readonly createdAt: string
-  readonly twoFactorEnabled?: boolean | null
-}
-
-export const adminRole = "admin"
-
-export const rolesOf = ({ role }: Pick<AccountUser, "role">): readonly string[] =>
-  (role ?? "").split(",").map((each) => each.trim()).filter((each) => each !== "")
-
-export const isBanned = ({ banExpires, banned }: AccountUser, now: number): boolean =>
+const isBanned = ({ banExpires, banned }: ListedAccount, now: number): boolean =>
   banned === true && (banExpires === null || Date.parse(banExpires) > now)
 
+const isActiveAdmin = (user: ListedAccount, now: number): boolean =>
+  rolesOf(user.role ?? "").includes(adminRole) && !isBanned(user, now)
+
 /** Whether an account is the last active admin. */
-export const isLastAdmin = (user: AccountUser, admins: readonly AccountUser[], now: number): boolean =>
-  rolesOf(user).includes(adminRole) && !isBanned(user, now) &&
-  !admins.some((other) => other.id !== user.id && rolesOf(other).includes(adminRole) && !isBanned(other, now))
+export const isLastAdmin = (user: ListedAccount, admins: readonly ListedAccount[], now: number): boolean =>
+  isActiveAdmin(user, now) &&
+  !admins.some((other) => other.id !== user.id && isActiveAdmin(other, now))
 
 const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
@@ -46,7 +33,7 @@ export const newPassword = (): string => {
 export const pageSize = 100
 
 interface AccountPage {
-  readonly users: readonly AccountUser[]
+  readonly users: readonly ListedAccount[]
   readonly total: number
 }
 
@@ -64,7 +51,7 @@ export const useAccounts = (search: string, pages: number): UseQueryResult<Accou
   })
 
 /** Which of the accounts were invited and have no password of their own yet, by id. The service is asked about those of a page together. */
-export const useInvited = (users: readonly AccountUser[]): ReadonlySet<string> => {
+export const useInvited = (users: readonly ListedAccount[]): ReadonlySet<string> => {
   const ids = users.map(({ id }) => id)
   const { data } = useQuery<readonly string[]>({
     queryKey: ["users", "invited", ids],
@@ -80,11 +67,11 @@ export const useInvited = (users: readonly AccountUser[]): ReadonlySet<string> =
 export type AccountState = "active" | "invited" | "banned"
 
 /** A ban says more than an invitation: the link lets nobody in while it lasts. */
-export const stateOf = (user: AccountUser, invited: ReadonlySet<string>, now: number): AccountState =>
+export const stateOf = (user: ListedAccount, invited: ReadonlySet<string>, now: number): AccountState =>
   isBanned(user, now) ? "banned" : invited.has(user.id) ? "invited" : "active"
 
 /** Every account with the role admin. */
-export const useAdmins = (): UseQueryResult<readonly AccountUser[]> =>
+export const useAdmins = (): UseQueryResult<readonly ListedAccount[]> =>
   useQuery({
     queryKey: ["users", "admins"],
     queryFn: async ({ signal }) =>

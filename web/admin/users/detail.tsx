@@ -2,6 +2,8 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
+import type { ListedAccount } from "../../../core/domain/meta/account.ts"
+import { adminRole, rolesOf } from "../../../core/domain/value/role.ts"
 import { useReader } from "../field/value.tsx"
 import { setQuery } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
@@ -12,19 +14,10 @@ import { short } from "../model/plain.ts"
 import { Facts, Field, Moment, mostShown, Shown, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { RolePicker, useRoles } from "../place/roles.tsx"
-import {
-  type AccountState,
-  type AccountUser,
-  adminRole,
-  deviceOf,
-  type DeviceSession,
-  newPassword,
-  rolesOf,
-  useMethods
-} from "./accounts.ts"
+import { type AccountState, deviceOf, type DeviceSession, newPassword, useMethods } from "./accounts.ts"
 
 interface UserDetailProps {
-  readonly user: AccountUser
+  readonly user: ListedAccount
   readonly state: AccountState
   readonly own: boolean
   /** Whether it is the last active admin. Null until this is known. */
@@ -35,7 +28,7 @@ interface UserDetailProps {
 /** Actions that need a confirmation. */
 type Question = "ban" | "delete" | "password" | "factor" | "passkeys"
 
-const Sessions = ({ user }: { readonly user: AccountUser }): ReactNode => {
+const Sessions = ({ user }: { readonly user: ListedAccount }): ReactNode => {
   const w = useMessages().users
   const { now } = useReader()
   const act = useAct()
@@ -99,7 +92,7 @@ interface Ban {
 
 interface QuestionDialogProps {
   readonly question: Question
-  readonly user: AccountUser
+  readonly user: ListedAccount
   readonly done: Done
   /** The reason and the time that were put in for a ban. */
   readonly ban: Ban
@@ -204,13 +197,14 @@ export const UserDetail = ({ last, onChanged, own, state, user }: UserDetailProp
   const act = useAct()
   const choices = useRoles().data
   const methods = useMethods().data
-  const [roles, setRoles] = useState(rolesOf(user))
+  const stored = rolesOf(user.role ?? "")
+  const [roles, setRoles] = useState(stored)
   const [question, setQuestion] = useState<Question | null>(null)
   const [ban, setBan] = useState<Ban>({ reason: "", days: "" })
   const [secret, setSecret] = useState<string | null>(null)
   const banned = state === "banned"
   const held = last !== false
-  const changedRoles = roles.toSorted().join() !== rolesOf(user).toSorted().join()
+  const changedRoles = roles.toSorted().join() !== stored.toSorted().join()
   const userId = user.id
 
   const done = async (path: string, body: object, text: string | null): Promise<boolean> => {

@@ -3,6 +3,8 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Plus, Search } from "lucide-react"
 import { type ReactNode, useDeferredValue, useState } from "react"
+import type { ListedAccount } from "../../../core/domain/meta/account.ts"
+import { rolesOf } from "../../../core/domain/value/role.ts"
 import type { Tone } from "../field/kind.ts"
 import { useReader } from "../field/value.tsx"
 import { useApp } from "../ground/app.ts"
@@ -13,17 +15,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { short } from "../model/plain.ts"
 import { type Column, Empty, Moment, More, mostShown, type PageProps, Split, Table, Top } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import {
-  type AccountState,
-  type AccountUser,
-  isLastAdmin,
-  pageSize,
-  rolesOf,
-  stateOf,
-  useAccounts,
-  useAdmins,
-  useInvited
-} from "./accounts.ts"
+import { type AccountState, isLastAdmin, pageSize, stateOf, useAccounts, useAdmins, useInvited } from "./accounts.ts"
 import { NewUser } from "./create.tsx"
 import { UserDetail } from "./detail.tsx"
 
@@ -53,7 +45,7 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
     invited: ["warn", w.waiting],
     banned: ["bad", w.banned]
   }
-  const columns: ReadonlyArray<Column<AccountUser>> = [
+  const columns: ReadonlyArray<Column<ListedAccount>> = [
     {
       name: "user",
       label: w.user,
@@ -68,7 +60,7 @@ export const UsersPage = ({ part }: PageProps): ReactNode => {
     {
       name: "roles",
       label: w.roles,
-      cell: (each) => rolesOf(each).join(", ") || <span className="dim">{w.noRole}</span>
+      cell: (each) => rolesOf(each.role ?? "").join(", ") || <span className="dim">{w.noRole}</span>
     },
     {
       name: "status",
