@@ -202,7 +202,7 @@ export const webhookMigrations = (
       make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas),
       ...(webhooks.deliveryLog
-        ? [make("webhook_log", 1, `${webhookLogStatements(webhooks).join(";\n\n")};\n`, schemas)]
+        ? [make("webhook_log", 2, `${webhookLogStatements(webhooks).join(";\n\n")};\n`, schemas)]
         : []),
       ...(webhooks.keepEventsMs === null
         ? []

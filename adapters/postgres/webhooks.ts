@@ -151,7 +151,7 @@ export const webhookLimitsStatements = ({ schema }: Pick<Webhooks, "schema">): r
   ]
 }
 
-/** What the log of tries holds since it names the event and its record. The indexes serve a record's and a delivery's tries, and the failed ones. */
+/** What the log of tries holds since it names the event and its record. The indexes serve tries of a delivery, of a resource, of an event, and the failed ones. */
 export const webhookLogStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
   const s = identifier(schema)
   return [
@@ -166,6 +166,7 @@ export const webhookLogStatements = ({ schema }: Pick<Webhooks, "schema">): read
   add column if not exists roles jsonb`,
     `create index if not exists attempts_delivery on ${s}.attempts (delivery_id, id)`,
     `create index if not exists attempts_resource on ${s}.attempts (resource, id)`,
+    `create index if not exists attempts_event on ${s}.attempts (event_type, id)`,
     `create index if not exists attempts_failed on ${s}.attempts (id) where outcome <> 'delivered'`
   ]
 }

@@ -351,6 +351,27 @@ describe("who reads what", () => {
     expect((await payload(own)).status).toBe(409)
   })
 
+  it("lists the tries of a long log by each filter of its page: all have an index", async () => {
+    const { id } = await subscribe(ann)
+    await service.database.execute(
+      `insert into webhooks.attempts (tenant_id, owner_id, subscription_id, delivery_id, try, outcome, duration_ms, event_type, resource, key)
+      select '1', 'ann', ${id}, 'evt_' || i, 1, case when i = 7 then 'failed' else 'delivered' end, 1,
+        case when i = 7 then 'orders.created' else 'orders.updated' end, case when i = 7 then 'secrets' else 'orders' end, '1'
+      from generate_series(1, 30000) i; analyze webhooks.attempts`
+    )
+    const filters = [
+      "",
+      "outcome = failed",
+      "event_type = \"orders.created\"",
+      "resource = secrets",
+      "delivery_id = evt_7"
+    ]
+    const path = "/api/v1/webhook_attempts?page_size=2&order_by=id%20desc&filter="
+    const counts = filters.map(async (filter) => (await itemsOf(ann, path + encodeURIComponent(filter))).length)
+    expect(await Promise.all(counts)).toEqual([2, 1, 1, 1, 1])
+    await service.database.execute("truncate webhooks.attempts; analyze webhooks.attempts")
+  })
+
   it("offers the pages under Operations, with what the caller may read", async () => {
     const views = async (person: Person) =>
       (await service.call(person, "GET", "/api/meta")).json["views"] as unknown as {

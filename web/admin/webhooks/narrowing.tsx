@@ -36,12 +36,6 @@ export const useNarrowing = (resource: Resource, stateField: string): Narrowing 
     chosen[name] = value
     texts.push(text.success)
   }
-  // The index of the log begins with the resource.
-  const of = chosen.event?.slice(0, chosen.event.lastIndexOf("."))
-  if (of !== undefined && of !== "" && chosen.resource === undefined) {
-    const text = checkSimple({ field: narrowed.resource, is: "is", values: [of] }, resource)
-    if (text !== null && Result.isSuccess(text)) texts.push(text.success)
-  }
   return { chosen, filter: printConditions(texts) }
 }
 
