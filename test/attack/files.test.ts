@@ -91,6 +91,16 @@ onStage("attacks on files", (stage) => {
     const seen = await stage().service.get(ann, `${base}/papers/${mine.id}`)
     expect(textOf(seen.json["invoice"]!["uri"])).toBe(stolen)
     expect(await status(textOf(seen.json["invoice"]!["url"]))).toBe(404)
+    // A record of no tenant has none of them either.
+    await create(stage(), admin, "labels", { code: "thief" })
+    if (database !== null) await database.execute(`update labels set sheet = '${stolen}' where code = 'thief'`)
+    else {
+      const model = stage().service.compiled.models.get("labels")!
+      fake!.seed(model, [model.columns.map(({ name }) => name === "code" ? "thief" : name === "sheet" ? stolen : null)])
+    }
+    const label = await stage().service.get(admin, `${base}/labels/thief`)
+    expect(textOf(label.json["sheet"]!["uri"])).toBe(stolen)
+    expect(await status(textOf(label.json["sheet"]!["url"]))).toBe(404)
     expect(await status(theirs.url)).toBe(200)
   })
 

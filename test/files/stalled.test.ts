@@ -1,4 +1,5 @@
 // Storages that stall or fail: writes of their files are refused soon, and nobody else waits for them.
+import * as Effect from "effect/Effect"
 import { expect, it, vi } from "vitest"
 import { fakeImage } from "../fakes/images.ts"
 import type { StorageCall } from "../fakes/storage.ts"
@@ -13,7 +14,8 @@ import {
   patch,
   pdf,
   scheduled,
-  ticketFor
+  ticketFor,
+  upload
 } from "../http/files/stage.ts"
 import type { Answer, Answered } from "../support/composed.ts"
 
@@ -72,6 +74,31 @@ onStage("a store", (stage) => {
       for (const write of writes) expect((await write()).status).toBe(200)
     }
   )
+
+  it("shows no upload before it is written down that the upload may go", async () => {
+    const storage = stage().storages.archive
+    const before = [...storage.files.keys()].sort()
+    const gate = Promise.withResolvers<void>()
+    const { put } = storage.service
+    const asked: string[] = []
+    const puts = vi.spyOn(storage.service, "put").mockImplementation((path, ...rest) => {
+      asked.push(path)
+      return path.startsWith(".cleanup/")
+        ? Effect.andThen(Effect.promise(() => gate.promise), put(path, ...rest))
+        : put(path, ...rest)
+    })
+    try {
+      const answer = upload(stage(), ann, "papers.scan", "text")
+      await vi.waitFor(() => expect(asked.length).toBe(2))
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      expect([...storage.files.keys()].sort()).toEqual(before)
+      gate.resolve()
+      expect((await answer).status).toBe(201)
+    } finally {
+      gate.resolve()
+      puts.mockRestore()
+    }
+  })
 
   it("that fails for a moment counts as down only after three failures in a row", async () => {
     const { clock, storages: { public: storage } } = stage()

@@ -32,6 +32,9 @@ const orders = defineResource("orders", {
   access: { fields: { cost: { read: ["boss"], write: ["boss"] } } }
 })
 
+/** For others than those in sales. */
+const ledgers = defineResource("ledgers", { table: "ledgers", primaryKey: "id", fields: { id: f.integer() } })
+
 const order = Schema.toStandardSchemaV1(Schema.Struct({ id: Schema.String, more: Schema.optionalKey(Schema.Number) }))
 
 const functions = {
@@ -72,10 +75,21 @@ const functions = {
       const hidden = await records("nothing").list().catch((error: unknown) =>
         error instanceof FunctionRefusal ? error.slug : error
       )
+      const unseen = await records("ledgers").list().catch((error: unknown) =>
+        error instanceof FunctionRefusal ? error.slug : error
+      )
       const cost = await own.update("900", { cost: 1 }, "*").catch((error: unknown) =>
         error instanceof FunctionRefusal ? error.slug : error
       )
-      return { ids: items.map(({ id }) => id), gone, back: back["status"], hidden, cost, names: Object.keys(made) }
+      return {
+        ids: items.map(({ id }) => id),
+        gone,
+        back: back["status"],
+        hidden,
+        unseen,
+        cost,
+        names: Object.keys(made)
+      }
     }
   }),
   fail: defineFunction({
@@ -88,7 +102,7 @@ const functions = {
 }
 
 const config = defineConfig({
-  resources: [orders],
+  resources: [orders, ledgers],
   roles: defineRoles({
     sales: ["orders.read", "orders.create", "orders.update", "orders.delete"],
     boss: ["*"]
@@ -99,7 +113,7 @@ const config = defineConfig({
 const fixture = (): Fixture => ({
   config,
   schema:
-    "create table orders (id bigint primary key, status text not null default 'draft', cost integer, owner text not null, deleted_at timestamptz); create table notes (text text)",
+    "create table orders (id bigint primary key, status text not null default 'draft', cost integer, owner text not null, deleted_at timestamptz); create table notes (text text); create table ledgers (id integer primary key)",
   rows: {
     orders: [{ id: "1", status: "draft", cost: 5, owner: "ann" }, { id: "2", status: "paid", cost: 5, owner: "ann" }]
   },
@@ -170,6 +184,7 @@ onBoth("functions", fixture, (use) => {
       gone: null,
       back: "draft",
       hidden: "not-found",
+      unseen: "not-found",
       cost: "invalid-record",
       names: ["id", "status", "owner", "etag"]
     })
@@ -244,6 +259,11 @@ describe("the transaction of a function", () => {
             return (await db.query("select count(*)::integer as count from notes"))[0]!["count"]
           }
         }),
+        actor: defineFunction({
+          roles: true,
+          run: async (_, { db }) =>
+            JSON.parse(String((await db.query("select current_setting('service.actor') as actor"))[0]!["actor"]))
+        }),
         late: defineFunction({
           roles: true,
           run: (_, { db }) => {
@@ -268,6 +288,9 @@ describe("the transaction of a function", () => {
       expect((await call(use(), eve, "note", "\"swallow\"")).status).toBe(500)
       takeUnhandled(use())
       expect(await notes()).toEqual([])
+    })
+    it("says who called, for triggers and for what captures changes", async () => {
+      expect((await call(use(), ann, "actor")).json).toEqual({ id: "ann", roles: ["sales"] })
     })
     it("ends with it", async () => {
       expect((await call(use(), eve, "late")).json).toBe("done")

@@ -153,6 +153,10 @@ describe("materialized views", () => {
     expect((await call(caller, "GET", `/api/v1/${path.split("?")[0]!}`)).status).toBe(status === 404 ? 404 : 405)
   })
 
+  it("are all that can be refreshed: a table cannot, whoever sees it", async () => {
+    expect((await call(admin, "POST", "/api/v1/plain:refresh")).status).toBe(404)
+  })
+
   it("tell in their permissions who may", async () => {
     const permissions = async (caller: TestCaller) =>
       Object.fromEntries(

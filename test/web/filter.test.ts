@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { printFilter } from "../../core/domain/filter/print.ts"
 import { readFilter } from "../../core/domain/filter/read.ts"
-import { fieldScope, type Filter } from "../../web/client/filter.ts"
+import { and, fieldScope, type Filter, filterText, not, or } from "../../web/client/filter.ts"
 import { ProblemError } from "../../web/client/index.ts"
 import { filterScope } from "../support/filter.ts"
 
@@ -31,6 +31,24 @@ describe("filters of the client", () => {
     [field("name").regex("^a\\.\"$"), "regex(name, \"^a\\.\\\"$\")"],
     [field("name").regex("\\\\"), "regex(name, \"\\\\\\\\\")"]
   ])("%s", (filter, text) => expect(read(filter)).toBe(text))
+
+  it("keep their parts together, whatever they are parts of", () => {
+    const [a, b, c] = [field("name").eq("a"), field("name").eq("b"), field("name").eq("c")]
+    const texts = (filter: Filter) => read(filter).replaceAll(/name = "(.)"/g, "$1")
+    // OR binds closer than AND.
+    expect(texts(and(a, or(b, c)))).toBe("a AND b OR c")
+    expect(texts(or(and(a, b), c))).toBe("(a AND b) OR c")
+    expect(texts(not(and(a, b)))).toBe("NOT (a AND b)")
+    expect(texts(not(or(a, b)))).toBe("NOT (a OR b)")
+    expect(texts(or(a, null, "", filterText("name = \"b\" AND name = \"c\"")))).toBe("a OR (b AND c)")
+  })
+
+  it("of everything keep everything in an OR, and say nothing in an AND", () => {
+    const [all, some] = [filterText(" "), field("name").eq("a")]
+    expect([String(or(some, all)), String(and(some, all))]).toEqual(["", "name = \"a\""])
+    expect(() => or()).toThrow(TypeError)
+    expect(() => not(all)).toThrow(TypeError)
+  })
 })
 
 describe("problems", () => {

@@ -144,6 +144,8 @@ describe("Stripe", () => {
     expect(judge("stripe", ["whsec_another_secret_here", secret], good, at)).toBeNull()
     expect(judge("stripe", [secret], sent(`t=${at},v1=${"0".repeat(64)},v1=${sign(secret)}`), at)).toBeNull()
     expect(judge("stripe", [secret], sent(`t=${at}, v1=${sign(secret).toUpperCase()}`), at)).toBeNull()
+    const others = (count: number) => sent(`t=${at},${`v1=${"0".repeat(64)},`.repeat(count)}v1=${sign(secret)}`)
+    expect([19, 20].map((count) => judge("stripe", [secret], others(count), at))).toEqual([null, "no signature"])
     expect(judge("stripe", ["whsec_another_secret_here"], good, at)).toBe("no signature")
   })
 

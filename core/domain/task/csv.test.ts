@@ -60,6 +60,10 @@ describe("a table as text", () => {
       { line: 3, values: ["c", "d"] },
       { line: 4, values: ["x\ny", "z"] }
     ])
+    // Within quotes it is part of the value, wherever the pieces end.
+    for (const size of [1, 2, 3, 9]) {
+      expect(read("\"x\r\ny\",z", "comma", size)).toEqual([{ line: 1, values: ["x\r\ny", "z"] }])
+    }
     expect(read("\n\na,b\n\n")).toEqual([{ line: 3, values: ["a", "b"] }])
   })
 

@@ -95,6 +95,15 @@ onBothTasks("imports", () => fixture(20), (use) => {
     expect(report.text.trimEnd().split("\n")).toHaveLength(4)
   })
 
+  it("have no formula in their report, whatever their columns are called", async () => {
+    const id = idOf(await use().upload(boss, lines("id,=1+1", "210,bad")))
+    await use().post(boss, `/api/tasks/${id}:check`, { mapping: ["id", "title"] })
+    await use().work()
+    const report = await use().service.get(boss, `/api/tasks/${id}:report`)
+    expect(report.text).toContain("2,'=1+1,,title,invalid-record,Not this title.")
+    await use().post(boss, `/api/tasks/${id}:cancel`)
+  })
+
   it("stop before the batch with a refused line, and keep what came before it", async () => {
     const text = lines(
       "id,title",

@@ -12,7 +12,10 @@ it("has every code, by its name in the language", () => {
   expect(countries.slice(0, 3).map(({ name }) => name)).toEqual(["Afghanistan", "Ägypten", "Ålandinseln"])
 })
 
-it.each([["oster", "AT"], ["DE", "DE"], ["de", "DE"], ["deu", "DE"], ["vereinigte st", "US"], ["staaten", "US"]])(
+it.each([["oster", "AT"], ["DE", "DE"], ["de", "DE"], ["deu", "DE"], ["vereinigte st", "US"], ["staaten", "US"], [
+  "staat",
+  "US"
+]])(
   "finds %s",
   (text, code) => expect(first(text)).toBe(code)
 )

@@ -29,5 +29,6 @@ describe("figures", () => {
     expect(averageOf("10.000", 3)).toBe("3.333")
     expect(averageOf("-1", 3)).toBe("-0.33")
     expect(averageOf("0.05", 2)).toBe("0.03")
+    expect(averageOf("-0.05", 2)).toBe("-0.03")
   })
 })

@@ -33,6 +33,27 @@ describe("the column that opens records", () => {
   })
 })
 
+describe("a press on a head", () => {
+  const keysOf = (text: string) =>
+    text.split(", ").filter((key) => key !== "").map((key) => ({
+      field: key.split(" ")[0]!,
+      descending: key.endsWith(" desc")
+    }))
+  const order = (text: string, field: string, add: boolean) => printOrder(nextOrder(keysOf(text), field, add, orders))
+
+  it.each([
+    ["", "status", false, "status"],
+    ["status", "status", false, "status desc"],
+    ["status desc", "status", false, ""],
+    ["status", "note", false, "note"],
+    ["status desc", "note", true, "status desc, note"],
+    ["status, note", "status", true, "status desc, note"],
+    ["status desc, note", "status", true, "note"]
+  ])("makes of the order %j by %s (further: %s) the order %j", (before, field, add, after) => {
+    expect(order(before, field, add)).toBe(after)
+  })
+})
+
 describe("columns through relations", () => {
   it("stand in the address beside those of the records, with their marks", () => {
     const text = "id.p,customer.country,customer.name.p.220,status.96"

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest"
-import { atLeast, type Total, totalAfter } from "./total.ts"
+import { en } from "../messages/en.ts"
+import { en as first } from "../messages/entry/en.ts"
+import { makeFormats } from "../messages/formats.ts"
+import { atLeast, type Total, totalAfter, totalText } from "./total.ts"
 
 const about = (count: number): Total => ({ count, accuracy: "estimate" })
 
@@ -22,4 +25,16 @@ it.each<readonly [string, Total, number, "exact" | "more" | "most", Total]>([
 it("a later estimate takes back no row that was seen", () => {
   expect(atLeast(about(12_000), 12_300, 100)).toEqual(about(12_400))
   expect(atLeast({ count: 12_000, accuracy: "exact" }, 12_300, 100)).toEqual({ count: 12_000, accuracy: "exact" })
+})
+
+const texts = { ...first, ...en }
+
+it.each(
+  [
+    ["exact", "12,000"],
+    ["estimate", en.list.about("12,000")],
+    ["counting", `12,000+, ${en.list.counting}`]
+  ] as const
+)("one that is %s says so", (accuracy, text) => {
+  expect(totalText({ count: 12_000, accuracy }, texts, makeFormats("en", texts))).toBe(text)
 })
