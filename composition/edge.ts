@@ -71,6 +71,8 @@ export interface EdgeParts {
   readonly ready?: Effect.Effect<Readiness>
   /** Whether the accounts answer that have a database of their own. It counts for readiness, beside the records. */
   readonly accountsReady?: Effect.Effect<boolean>
+  /** Whether this process serves reads only, so that a database that takes no changes is what it needs. */
+  readonly readsOnly?: boolean
   readonly log?: (line: string) => void
   readonly measure?: EdgeOptions["measure"]
   /** Told when a state of the database begins or ends in which requests are refused. */
@@ -185,7 +187,7 @@ export const makeServiceEdge = (
     cors: options.cors,
     serverTiming: options.serverTiming,
     trustedProxies: options.trustedProxies,
-    ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
+    ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady, parts.readsOnly),
     jobsPaused: () => parts.jobs?.workers()?.isPaused() === true,
     ...given({
       maxInFlight: parts.maxInFlight,

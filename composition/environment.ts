@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import * as util from "node:util"
+import { withOneHost } from "../adapters/postgres/address.ts"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { didYouMean, quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
@@ -65,6 +66,8 @@ export interface Settings {
   readonly metrics: { readonly port: number | null; readonly token: string | null }
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
+  /** `SERVICE_READS_ONLY`: this process serves reads of a standby; it runs no jobs and no cleanup. */
+  readonly readsOnly: boolean
   /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
   readonly jobs: boolean
   /** `SERVICE_JOBS_DRAIN_TOKEN`: the token of `POST /api/jobs/drain`; null: there is no such route. */
@@ -93,10 +96,8 @@ export const defaultUrl = "http://localhost:5173"
 
 const logFormats: readonly LogFormat[] = ["json", "pretty", "off"]
 
-/** What a `postgres://` URL with an empty host (libpq's way to write a socket) needs to be one for `URL`. */
-const isDatabaseUrl = (text: string): boolean =>
-  /^postgres(?:ql)?:\/\/./.test(text) &&
-  URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
+/** Whether a text has the form of a URL of PostgreSQL. What it says is checked with the databases. */
+const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(withOneHost(text))
 
 /** A JSON list of a variable; what is in it is checked with the configuration. */
 const readJsonList = (
@@ -189,6 +190,10 @@ export const readSettings = (
   if (jobs !== null && !["true", "false"].includes(jobs)) {
     refuse(`SERVICE_JOBS is ${quoteValue(jobs)}.`, "Set true or false; without it, jobs run beside the API.")
   }
+  const readsOnly = text("SERVICE_READS_ONLY")
+  if (readsOnly !== null && !["true", "false"].includes(readsOnly)) {
+    refuse(`SERVICE_READS_ONLY is ${quoteValue(readsOnly)}.`, "Set true or false; without it, the service also writes.")
+  }
   const secretToken = (name: string): string | null => {
     const value = text(name)
     if (value === null || (value.length >= 16 && !/\s/.test(value))) return value
@@ -259,7 +264,8 @@ export const readSettings = (
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
     drainSeconds: count("SERVICE_DRAIN_SECONDS", 0, 3_600),
     metrics: { port: count("SERVICE_METRICS_PORT", 0, 65_535), token: secretToken("SERVICE_METRICS_TOKEN") },
-    jobs: jobs !== "false",
+    readsOnly: readsOnly === "true",
+    jobs: jobs !== "false" && readsOnly !== "true",
     drainToken: secretToken("SERVICE_JOBS_DRAIN_TOKEN"),
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat,

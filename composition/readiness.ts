@@ -15,10 +15,14 @@ export const noAccounts = (): Problem =>
 /** Milliseconds that an answer about readiness stands. */
 const readyMs = 250
 
-/** Whether the databases answer. They are asked once for everybody who wants to know at the same time, as anybody may ask. */
+/**
+ * Whether the databases answer, and take changes unless this process serves reads only. They are asked once for everybody who wants to know at the same time, as
+ * anybody may ask.
+ */
 export const makeReadiness = (
   ping: RecordsService["ping"],
-  accounts: Effect.Effect<boolean> = Effect.succeed(true)
+  accounts: Effect.Effect<boolean> = Effect.succeed(true),
+  readsOnly = false
 ): Effect.Effect<Readiness> => {
   const records = Effect.matchCause(ping, {
     onFailure: (cause): Readiness => {
@@ -26,7 +30,7 @@ export const makeReadiness = (
       const outage = outageOf(error)
       return outage === null ? false : outageProblem(outage, error)
     },
-    onSuccess: (takes): Readiness => takes === "writes" || "read-only"
+    onSuccess: (takes): Readiness => takes === "writes" || (readsOnly ? "read-only" : outageProblem("ReadOnly"))
   })
   const asked = Effect.map(
     Effect.all([records, accounts], { concurrency: 2 }),

@@ -229,7 +229,9 @@ const openWatch = async (
   const { openHealth } = await import("./worker.ts")
   const ready = async (): Promise<boolean> =>
     workers.isReady() &&
-    await Effect.runPromise(Effect.matchCause(admin.postgres.ping, { onFailure: () => false, onSuccess: () => true }))
+    await Effect.runPromise(
+      Effect.matchCause(admin.postgres.ping, { onFailure: () => false, onSuccess: (takes) => takes === "writes" })
+    )
   try {
     return { address: host, ...await openHealth(host, port, ready, workers.isPaused) }
   } catch (error) {
@@ -353,12 +355,37 @@ const optionsOf = (
       formsSecret: settings.formsSecret,
       filesSecret: assembly.compiled.files.secret === null ? settings.files.secret : null,
       uploadGraceMs: settings.requestTimeoutMs,
+      readsOnly: settings.readsOnly || null,
       maxInFlight: settings.maxInFlight,
       drainToken: settings.drainToken,
       measure: metrics?.measure,
       onOutage: metrics?.outage,
       onJobCounts: metrics?.jobs
     })
+  }
+}
+
+const takesNoChanges: Refusal = {
+  resource: null,
+  field: null,
+  message: "The database takes no changes: it is a standby, or set to read-only.",
+  fix:
+    "Point DATABASE_URL to the primary, or list all servers (postgres://app@db1,db2/shop): the one that takes writes is used. A process with SERVICE_READS_ONLY=true serves reads only."
+}
+
+/** Waits for a database that takes changes: a new primary may be on its way. */
+const awaitWrites = async (
+  { log, patienceMs, settings }: Start,
+  { url }: Databases,
+  { postgres }: Admin
+): Promise<void> => {
+  const end = performance.now() + patienceMs
+  for (let pause = 100;; pause = Math.min(pause * 2, 1_000)) {
+    const takes = await patiently(() => Effect.runPromise(postgres.ping), url, patienceMs, log)
+    if (takes === "writes" || settings.readsOnly) return
+    if (performance.now() + pause > end) throw new StartupError([takesNoChanges])
+    log.event("warn", "database-read-only", { retryInMs: pause })
+    await sleep(pause)
   }
 }
 
@@ -441,8 +468,9 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
   telemetry.metrics?.watch(admin.postgres)
   scraping?.watch(admin)
   yield* Effect.promise(() => checkAll(start, databases, admin, migrating))
+  yield* Effect.promise(() => awaitWrites(start, databases, admin))
   const workers = yield* Effect.promise(() => startJobs(start, databases, admin))
-  if (compiled.files.used && settings.files.cleanupMinutes > 0) {
+  if (compiled.files.used && settings.files.cleanupMinutes > 0 && !settings.readsOnly) {
     yield* opened(
       () => repeat(settings.files.cleanupMinutes, async () => telemetry.metrics?.cleaned(await admin.cleanFiles())),
       ({ close }) => close()

@@ -9,7 +9,7 @@ import type { Reply } from "../../core/app/ground/call.ts"
 import { Problem, problem } from "../../core/domain/problem.ts"
 import { methodNotAllowed } from "./problem.ts"
 
-/** Whether the service may be sent traffic: also while it only reads. A problem says why not. */
+/** Whether the service may be sent traffic; `read-only`: reads only, as it should be. A problem says why not. */
 export type Readiness = boolean | "read-only" | Problem
 
 const fine = json(200, `{"status":"ok"}`)

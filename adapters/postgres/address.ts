@@ -6,6 +6,7 @@
 
 import { readFileSync } from "node:fs"
 import * as tls from "node:tls"
+import { type Place, type Target, targets } from "./hosts.ts"
 
 /** How a connection is encrypted, and which files that takes. */
 export interface Encryption {
@@ -19,9 +20,13 @@ export interface Encryption {
 
 /** A database as its URL names it. */
 export interface Address {
-  /** A name or address, or the folder of a socket. */
+  /** A name or address, or the folder of a socket: the first where there are several. */
   readonly host: string
   readonly port: number
+  /** All servers, in their order. */
+  readonly places: readonly Place[]
+  /** Which of them fit. */
+  readonly target: Target
   readonly user: string | null
   readonly password: string | null
   readonly database: string | null
@@ -46,9 +51,15 @@ export class AddressError extends Error {
   }
 }
 
-/** `user@/database?host=/folder` is how libpq writes a socket; a URL needs a host there. */
+/** The hosts between `@` and the path, as libpq writes several: `host:port,host:port`. */
+const authority = /^(postgres(?:ql)?:\/\/(?:[^/@?#]*@)?)([^/@?#]*)/
+
+/** A text that `URL` can read: one host, and a host where `user@/database?host=/folder`, libpq's way to write a socket, has none. */
+export const withOneHost = (url: string): string =>
+  url.replace(authority, (_, before: string, hosts: string) => before + (hosts.split(",")[0] || "localhost"))
+
 const parse = (url: string): URL => {
-  const written = url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@?]*@)?)(?=\/)/, "$1localhost")
+  const written = withOneHost(url)
   const parsed = /^postgres(?:ql)?:\/\//.test(written) ? URL.parse(written) : null
   // A password with a special character is cut there. What follows it must not be read, or shown, as a host or database.
   const cut = parsed === null || parsed.hash !== "" || /[@/]/.test(parsed.pathname.slice(1)) ||
@@ -128,6 +139,58 @@ const encryptionOf = (params: URLSearchParams): Encryption | null => {
   return { verify, root, own: certificate === null || key === null ? null : { certificate, key } }
 }
 
+const portOf = (text: string): number => {
+  const port = Number(text === "" ? "5432" : text)
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port
+  throw new AddressError("has a port that is none.", "Write a whole number from 1 to 65535.")
+}
+
+/** Most servers of one URL: all of them are asked at once. */
+const mostPlaces = 16
+
+/** The servers of a URL: those of its parameters `host` and `port`, else those before its path. */
+const placesOf = (
+  url: string,
+  params: URLSearchParams,
+  host: string | null,
+  port: string
+): readonly [Place, ...Place[]] => {
+  const listed = params.get("host")?.split(",")
+  const between = authority.exec(url)?.[2] ?? ""
+  const ports = params.get("port")?.split(",")
+  const named = (text: string): string => decoded(text, "host").replace(/^\[|\]$/g, "")
+  const written = listed?.map((each) => [each, ""] as const) ??
+    (between.includes(",")
+      ? between.split(",").map((each) => {
+        const [, name = "", number = ""] = /^(.*?)(?::(\d*))?$/.exec(each) ?? []
+        // An address of version 6 has colons of its own.
+        return each.endsWith("]") ? [named(each), ""] as const : [named(name), number] as const
+      })
+      : [[host ?? "localhost", port] as const])
+  if (ports !== undefined && ports.length > 1 && ports.length !== written.length) {
+    throw new AddressError("has not as many ports as hosts.", "Write one port for all hosts, or one for each.")
+  }
+  const places = written.map(([name, number], at): Place => ({
+    host: name || "localhost",
+    port: portOf(ports === undefined ? number : (ports.length === 1 ? ports[0] : ports[at]) ?? "")
+  }))
+  const [first, ...more] = places
+  if (first === undefined || more.length >= mostPlaces) {
+    throw new AddressError(`names ${places.length} hosts.`, `Write at most ${mostPlaces}.`)
+  }
+  return [first, ...more]
+}
+
+const isTarget = (text: string): text is Target => targets.some((each) => each === text)
+
+/** Which servers fit. Of several, it is the one that takes writes unless the URL says otherwise; libpq would take any. */
+const targetOf = (params: URLSearchParams, count: number): Target => {
+  const [text, ...more] = params.getAll("target_session_attrs")
+  if (text === undefined) return count > 1 ? "read-write" : "any"
+  if (more.length === 0 && isTarget(text)) return text
+  throw new AddressError("has a target_session_attrs that is not understood.", `Write one of ${targets.join(", ")}.`)
+}
+
 /**
  * Reads a URL. Parameters win over what stands before them, as with libpq. Unknown parameters are ignored unless they are about encryption,
  * or choose the schema that other libraries look for tables in.
@@ -136,11 +199,8 @@ export const readAddress = (url: string): Address => {
   const { hostname, password, pathname, port: written, searchParams: params, username } = parse(url)
   const text = (name: string, part: string, what: string): string | null =>
     (params.get(name) ?? decoded(part, what)) || null
-  const host = text("host", hostname.replace(/^\[|\]$/g, ""), "host") ?? "localhost"
-  const port = Number(params.get("port") ?? (written === "" ? "5432" : written))
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new AddressError("has a port that is none.", "Write a whole number from 1 to 65535.")
-  }
+  const places = placesOf(url, params, text("host", hostname.replace(/^\[|\]$/g, ""), "host"), written)
+  const [{ host, port }] = places
   const encryption = encryptionOf(params)
   if (params.has("schema")) {
     throw new AddressError(
@@ -151,12 +211,14 @@ export const readAddress = (url: string): Address => {
   return {
     host,
     port,
+    places,
+    target: targetOf(params, places.length),
     user: text("user", username, "user"),
     password: text("password", password, "password"),
     database: text("dbname", pathname.slice(1), "database"),
     options: params.get("options"),
     // On a socket of one machine nobody can listen in, and PostgreSQL has no TLS there.
-    encryption: host.startsWith("/") ? null : encryption
+    encryption: places.every((place) => place.host.startsWith("/")) ? null : encryption
   }
 }
 

@@ -9,15 +9,16 @@ import * as PgPool from "@effect/sql-pg/PgPool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { defaultSchemas, type Schemas } from "../../core/domain/declare/schemas.ts"
 import { hastyMs, wholeMs } from "../../core/domain/read/guard.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { RecordsError } from "../../core/ports/records.ts"
-import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
+import { failed, isTooLarge, isUnknownSetting, refuse, refuseCommit, sqlState } from "./errors.ts"
 import { type Line, watchSilence, type Wire } from "./silence.ts"
-import { addressOf, Meter } from "./socket.ts"
+import { addressOf, doubtHost, Meter } from "./socket.ts"
 import type { Rows } from "./sql.ts"
 
 /** Which database, and the limits of its connections. */
@@ -160,6 +161,8 @@ const frameBytes = 4 * 1024 * 1024
 
 /** Longest time of a `ping`. */
 const pingMs = 2_000
+/** Milliseconds between two looks at the server that was chosen among several. */
+const lookMs = 1_000
 
 /** Settings that every session has. Poolers pass these two on. */
 const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
@@ -434,7 +437,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const settings = { ...defaults, ...options }
     const { schemas = defaultSchemas, statementTimeoutMs } = settings
     const longBytes = Math.max(usualBytes, settings.answerBytes) + frameBytes
-    const { connect, ...address } = addressOf(settings.url)
+    const { chooses, connect, ...address } = addressOf(settings.url)
     const silence = yield* Effect.acquireRelease(
       Effect.sync(() => watchSilence(settings.silenceMs ?? statementTimeoutMs + 10_000)),
       ({ close }) => Effect.sync(close)
@@ -502,11 +505,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       pooler !== undefined ? Effect.succeed(pooler) : Effect.map(
         Effect.catch(probe, (error) => {
           if (!isSqlError(error)) return Effect.fail(error)
-          const state = sqlState(error)
-          // 08P01 is PgBouncer's answer to a startup parameter it does not know, 42704 and 22023 a server's.
-          return state === "08P01" || state === "42704" || state === "22023"
-            ? Effect.succeed([[null, null]])
-            : refuse(error)
+          return isUnknownSetting(error) ? Effect.succeed([[null, null]]) : refuse(error)
         }),
         (rows) => (pooler = rows[0]?.[0] !== "on" || rows[0][1] !== String(statementTimeoutMs))
       )
@@ -623,7 +622,17 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           return autocommit ? body(session) : betweenBeginAndCommit<A, E | RecordsError>(lease, ends, body(session))
         })
         // The body translates failures of its own statements. Those left are of connecting and of `begin`.
-        return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
+        const translatedWork = translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<
+          A,
+          E | RecordsError
+        >
+        return chooses ? Effect.tapError(translatedWork, doubtReadOnly) : translatedWork
+      })
+
+    /** A server that refuses a write is not the one that takes them. */
+    const doubtReadOnly = (error: unknown): Effect.Effect<void> =>
+      Effect.sync(() => {
+        if (error instanceof RecordsError && error.reason._tag === "ReadOnly") doubtHost(settings.url)
       })
 
     // Without the startup parameters that a pooler may refuse. The statement depends on none of them.
@@ -643,6 +652,17 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())),
         { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
       ))
+
+    // Of several servers another one may take the writes now, also where nobody asks.
+    if (chooses) {
+      const look = Effect.matchCause(ping, {
+        onFailure: () => doubtHost(settings.url),
+        onSuccess: (takes) => {
+          if (takes === "reads") doubtHost(settings.url)
+        }
+      })
+      yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced(lookMs)))
+    }
 
     const pools: Postgres["pools"] = () => {
       const { read, write } = pooler === true ? pooled : direct

@@ -52,6 +52,17 @@ const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
 }
 const byClass: { readonly [state: string]: RecordsReason["_tag"] } = { "22": "BadValue" }
 
+/**
+ * Whether the other side knows a startup parameter not: PostgreSQL says 42704 or 22023, PgBouncer 08P01. PgBouncer also says 08P01 while its own server is away,
+ * which is an outage.
+ */
+export const isUnknownSetting = (error: SqlError): boolean => {
+  const state = sqlState(error)
+  const { cause } = error.reason
+  return state === "42704" || state === "22023" ||
+    (state === "08P01" && isBag(cause) && /startup parameter/i.test(String(cause["message"])))
+}
+
 /** Whether the server sent more than one answer may be, so that the connection was closed. */
 export const isTooLarge = ({ reason: { cause } }: SqlError): boolean =>
   typeof cause === "object" && cause !== null && "code" in cause && cause.code === tooLargeCode

@@ -7,8 +7,9 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Redacted from "effect/Redacted"
 import { isIP, type OnReadOpts, Socket } from "node:net"
 import { Duplex } from "node:stream"
-import { connect as secure, type ConnectionOptions, type TLSSocket } from "node:tls"
-import { readAddress, tlsOptionsOf } from "./address.ts"
+import { connect as secure, type ConnectionOptions } from "node:tls"
+import { type Address, readAddress, tlsOptionsOf } from "./address.ts"
+import { type Hosts, makeHosts, type Place, type ServerState } from "./hosts.ts"
 
 /** How long a connection may be idle before the system asks whether the other side is still there, in milliseconds. */
 const keepAliveMs = 30_000
@@ -67,6 +68,10 @@ const reusingSocket = (meter: Meter): Socket => {
   return socket
 }
 
+/** A connection to a server that was left for another one. */
+const left = (): Error =>
+  Object.assign(new Error("The service connects to another database server now."), { code: "ECONNRESET" })
+
 const lost = (): Error =>
   Object.assign(new Error("The database server closed the connection before it was encrypted."), { code: "ECONNRESET" })
 
@@ -79,16 +84,20 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
  */
 export class SecureSocket extends Duplex {
   readonly #socket = plainSocket()
-  readonly #options: ConnectionOptions
+  /** Null: it is not encrypted. */
+  readonly #options: ConnectionOptions | null
+  /** Says where to connect; null: whoever connects does. */
+  readonly #hosts: Hosts | null
   readonly #meter: Meter | undefined
-  #inner: TLSSocket | null = null
+  #inner: Socket | null = null
   /** What a write waits with until the connection is encrypted. */
   #waiting: (() => void) | null = null
 
-  constructor(options: ConnectionOptions, meter?: Meter) {
+  constructor(options: ConnectionOptions | null, meter?: Meter, hosts: Hosts | null = null) {
     super({ allowHalfOpen: false })
     this.#options = options
     this.#meter = meter
+    this.#hosts = hosts
   }
 
   get bytesRead(): number {
@@ -98,16 +107,36 @@ export class SecureSocket extends Duplex {
     return this.#socket.bytesWritten
   }
 
+  /** Several hosts decide by themselves where it goes; `port` and `host` are then of no account. */
   connect(port: number, host: string): this {
+    if (this.#hosts === null) return this.#connectTo({ host, port })
+    const hosts = this.#hosts
+    hosts.choose().then((place) => {
+      if (this.destroyed) return
+      this.once("close", hosts.opened(place, () => this.destroy(left())))
+      this.#connectTo(place)
+    }, (error: Error) => this.destroy(error))
+    return this
+  }
+
+  #connectTo({ host, port }: Place): this {
     const socket = this.#socket
     const failed = (error: Error) => this.destroy(error)
     const closed = () => this.destroy(lost())
-    socket.on("error", failed).once("close", closed).once("connect", () => socket.write(sslRequest))
+    socket.on("error", failed)
+    if (this.#options === null || host.startsWith("/")) {
+      socket.once("connect", () => this.#goOn(socket))
+      if (host.startsWith("/")) socket.connect(`${host}/.s.PGSQL.${port}`)
+      else socket.connect(port, host)
+      return this
+    }
+    const options = { ...this.#options, host }
+    socket.once("close", closed).once("connect", () => socket.write(sslRequest))
     socket.once("data", (answer) => {
       socket.off("close", closed)
       const [first] = answer
       // More bytes would come from somebody who sends before the server is known (CVE-2021-23222).
-      if (first === 0x53 && answer.length === 1) this.#encrypt()
+      if (first === 0x53 && answer.length === 1) this.#encrypt(options)
       else if (first === 0x4e && answer.length === 1) {
         failed(Object.assign(new Error("The database server offers no TLS."), { code: "ERR_TLS_REFUSED" }))
       } else failed(lost())
@@ -116,25 +145,39 @@ export class SecureSocket extends Duplex {
     return this
   }
 
-  #encrypt(): void {
-    const { host = "" } = this.#options
-    const inner = secure({ ...this.#options, ...(isIP(host) === 0 ? { servername: host } : {}), socket: this.#socket })
+  #encrypt(options: ConnectionOptions & { readonly host: string }): void {
+    const { host } = options
+    const inner = secure({ ...options, ...(isIP(host) === 0 ? { servername: host } : {}), socket: this.#socket })
     const early = () => this.destroy(lost())
     inner.on("error", (error) => this.destroy(error)).once("close", early)
     // Listening from the start, so that an end during the handshake is seen.
+    this.#listen(inner)
+    inner.once("secureConnect", () => {
+      inner.off("close", early)
+      this.#begin(inner)
+    })
+  }
+
+  /** Goes on without encryption. */
+  #goOn(inner: Socket): void {
+    this.#listen(inner)
+    this.#begin(inner)
+  }
+
+  #listen(inner: Socket): void {
     inner.on("data", (bytes: Buffer) => {
       const tooMuch = this.#meter?.take(bytes.length) ?? null
       if (tooMuch !== null) this.destroy(tooMuch)
       else if (!this.push(bytes)) inner.pause()
     })
-    inner.once("secureConnect", () => {
-      inner.off("close", early).once("close", () => this.destroy())
-      inner.once("end", () => this.push(null))
-      this.#inner = inner
-      this.emit("connect")
-      this.#waiting?.()
-      this.#waiting = null
-    })
+  }
+
+  #begin(inner: Socket): void {
+    inner.once("close", () => this.destroy()).once("end", () => this.push(null))
+    this.#inner = inner
+    this.emit("connect")
+    this.#waiting?.()
+    this.#waiting = null
   }
 
   override _read(): void {
@@ -180,16 +223,66 @@ export class SecureSocket extends Duplex {
   }
 }
 
+/** Milliseconds that a server has to say what it is. */
+const askMs = 2_000
+
+/** Asks a server for its state. The driver is loaded with the first question. */
+const askServer = async (address: Address, place: Place): Promise<ServerState> => {
+  const { default: pg } = await import("pg")
+  const only = {
+    ...address,
+    ...place,
+    places: [place],
+    encryption: place.host.startsWith("/") ? null : address.encryption
+  }
+  const client = new pg.Client({
+    ...driverAddressOf(only, null),
+    connectionTimeoutMillis: askMs,
+    query_timeout: askMs,
+    application_name: "service"
+  })
+  // A broken connection fails the question, which tells.
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    const { rows: [row] } = await client.query<{ readonly standby: boolean; readonly read_only: boolean }>(
+      "select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' as read_only"
+    )
+    return { standby: row?.standby === true, readOnly: row?.read_only === true }
+  } finally {
+    void client.end().catch(() => {})
+  }
+}
+
+/** The servers of each URL that has several. All connections of a process agree on where they go. */
+const hostsByUrl = new Map<string, Hosts>()
+
+const hostsOf = (url: string, address: Address): Hosts | null => {
+  const { places, target } = address
+  if (places.length === 1 && target === "any") return null
+  let hosts = hostsByUrl.get(url)
+  if (hosts === undefined) {
+    hostsByUrl.set(url, hosts = makeHosts({ places, target, ask: (place) => askServer(address, place) }))
+  }
+  return hosts
+}
+
+/** Says that the server of a URL with several may not be the right one any more. */
+export const doubtHost = (url: string): void => hostsByUrl.get(url)?.doubt()
+
 /** The Effect driver's address of a database. Throws `AddressError`. */
 export const addressOf = (
   url: string
 ): Pick<PgConnection.Config, "host" | "port" | "username" | "password" | "database" | "startupOptions" | "ssl"> & {
   /** Connects a new socket; it is closed when an answer is more than the meter lets through. */
   readonly connect: (meter: Meter) => Socket | SecureSocket
+  /** Whether there are several servers to choose from. */
+  readonly chooses: boolean
 } => {
   const address = readAddress(url)
   const { database, host, options, password, port, user } = address
   const tls = tlsOptionsOf(address)
+  const hosts = hostsOf(url, address)
   return {
     host,
     port,
@@ -198,7 +291,9 @@ export const addressOf = (
     ...(database === null ? {} : { database }),
     ...(options === null ? {} : { startupOptions: options }),
     ssl: false,
+    chooses: hosts !== null,
     connect: (meter) => {
+      if (hosts !== null) return new SecureSocket(tls, meter, hosts).connect(port, host)
       const socket = tls === null ? reusingSocket(meter) : new SecureSocket(tls, meter)
       return host.startsWith("/")
         ? (socket as Socket).connect(`${host}/.s.PGSQL.${port}`)
@@ -210,6 +305,10 @@ export const addressOf = (
 /** The same address for `pg`, which connects the socket by itself. Throws `AddressError`. */
 export const pgAddressOf = (url: string) => {
   const address = readAddress(url)
+  return driverAddressOf(address, hostsOf(url, address))
+}
+
+const driverAddressOf = (address: Address, hosts: Hosts | null) => {
   const { database, host, options, password, port, user } = address
   const tls = tlsOptionsOf(address)
   return {
@@ -221,6 +320,7 @@ export const pgAddressOf = (url: string) => {
     ...(options === null ? {} : { options }),
     // Set explicitly, so that no environment variable adds to it. The socket encrypts.
     ssl: false,
-    stream: (): Socket | SecureSocket => tls === null ? plainSocket() : new SecureSocket(tls)
+    stream: (): Socket | SecureSocket =>
+      hosts === null && tls === null ? plainSocket() : new SecureSocket(tls, undefined, hosts)
   }
 }

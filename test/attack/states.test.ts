@@ -894,7 +894,7 @@ const states: readonly State[] = [
     serves: ["nothing", "read"],
     says: /^The database accepts no changes at the moment\.$/,
     cause: "read-only",
-    ready: [200, { status: "ok", database: "read-only" }]
+    ready: [503, { detail: "The database accepts no changes at the moment." }]
   },
   {
     name: "the database is a standby",
@@ -902,7 +902,7 @@ const states: readonly State[] = [
     serves: ["nothing", "read"],
     says: /^The database accepts no changes at the moment\.$/,
     cause: "read-only",
-    ready: [200, { status: "ok", database: "read-only" }]
+    ready: [503, { detail: "The database accepts no changes at the moment." }]
   },
   {
     name: "the database has no connection left",

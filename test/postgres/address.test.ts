@@ -43,7 +43,32 @@ describe("the URL of a database", () => {
     ["postgres://app@db/shop?options=-c%20search_path%3Dshop&application_name=x&channel_binding=prefer", {
       options: "-c search_path=shop",
       encryption: null
-    }]
+    }],
+    ["postgres://app@db1:5433,[::1]:5434,[::2],db3/shop", {
+      host: "db1",
+      port: 5433,
+      places: [
+        { host: "db1", port: 5433 },
+        { host: "::1", port: 5434 },
+        { host: "::2", port: 5432 },
+        { host: "db3", port: 5432 }
+      ],
+      target: "read-write",
+      database: "shop"
+    }],
+    ["postgres://app:p%2Cw@/shop?host=db1,db2&port=5433&target_session_attrs=any", {
+      places: [{ host: "db1", port: 5433 }, { host: "db2", port: 5433 }],
+      target: "any",
+      password: "p,w"
+    }],
+    ["postgres:///shop?host=db1,/run/pg&port=1,2", {
+      places: [{ host: "db1", port: 1 }, { host: "/run/pg", port: 2 }]
+    }],
+    ["postgres://app@db/shop?target_session_attrs=primary", {
+      places: [{ host: "db", port: 5432 }],
+      target: "primary"
+    }],
+    ["postgres://app@db/shop", { target: "any" }]
   ])("%s", (url, expected) => {
     expect(readAddress(url)).toMatchObject(expected)
   })
@@ -79,6 +104,10 @@ describe("the URL of a database", () => {
     ["?sslmode=require&host=/run/pg&ssl=1", "the parameter ssl"],
     ["?sslmode=require&channel_binding=require", "channel_binding=require, which no connection of the service can do"],
     ["?port=0", "a port that is none"],
+    ["?host=a,b&port=1,0", "a port that is none"],
+    ["?host=a,b,c&port=1,2", "not as many ports as hosts"],
+    [`?host=${Array.from({ length: 17 }, (_, at) => `h${at}`).join(",")}`, "names 17 hosts"],
+    ["?target_session_attrs=master", "a target_session_attrs that is not understood"],
     ["?schema=shop", "the parameter schema, which PostgreSQL does not know"]
   ])("is refused where it leaves a doubt: %s", (query, problem) => {
     const said = problemOf(() => readAddress(`postgres://app:s3cret@db/shop${query}`))

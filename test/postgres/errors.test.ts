@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
-import { refuse, refuseAlone, refusedByRule } from "../../adapters/postgres/errors.ts"
+import { isUnknownSetting, refuse, refuseAlone, refusedByRule } from "../../adapters/postgres/errors.ts"
 
 const meaningOf = (error: SqlError) =>
   Effect.map(Effect.flip(Effect.catch(refuse(error), refuseAlone)), ({ reason }) => reason._tag)
@@ -58,4 +58,18 @@ describe("a write that commits by itself", () => {
       const message = `invalid input syntax for type integer: "${refusedByRule}"`
       expect(yield* meaning("22P02", message)).toBe("Contended")
     }))
+})
+
+describe("a startup parameter that the other side does not know", () => {
+  it.each<readonly [code: string, message: string, unknown: boolean]>([
+    ["08P01", "unsupported startup parameter: statement_timeout", true],
+    ["08P01", "server login has been failing, try again later (server_login_retry)", false],
+    ["42704", "unrecognized configuration parameter", true],
+    ["22023", "invalid value for parameter", true],
+    ["57P03", "the database system is starting up", false]
+  ])("%s with %j: %s", (code, message, unknown) => {
+    const cause = Object.assign(new Error(message), { code })
+    const error = new SqlError({ reason: new ConnectionError({ cause, message, operation: "connect" }) })
+    expect(isUnknownSetting(error)).toBe(unknown)
+  })
 })
