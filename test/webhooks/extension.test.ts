@@ -372,6 +372,20 @@ describe("who reads what", () => {
     await service.database.execute("truncate webhooks.attempts; analyze webhooks.attempts")
   })
 
+  it("lists deliveries while many thousands wait", async () => {
+    const { id } = await subscribe(ann)
+    await service.database.execute(
+      `select count(jobs.enqueue('webhooks.deliver', jsonb_build_object(
+        'subscription', case when i % 2 = 0 then 'made:${id}' else 'configured' end,
+        'resource', 'orders', 'event', 'updated', 'key', i::text, 'id', 'evt_' || i
+      ), now() + interval '1 day')) from generate_series(1, 12000) i; analyze jobs._private_jobs`
+    )
+    for (const filter of ["", `subscription_id = ${id}`, "state = waiting", "resource = orders", "key = 6000"]) {
+      const path = `/api/v1/webhook_deliveries?page_size=2&order_by=id%20desc&filter=${encodeURIComponent(filter)}`
+      expect([filter, (await itemsOf(ann, path)).length]).toEqual([filter, filter === "key = 6000" ? 1 : 2])
+    }
+  })
+
   it("offers the pages under Operations, with what the caller may read", async () => {
     const views = async (person: Person) =>
       (await service.call(person, "GET", "/api/meta")).json["views"] as unknown as {

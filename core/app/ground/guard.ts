@@ -131,7 +131,9 @@ export const guardPlan = (
   const path = "shape" in plan ? pathOf(plan.shape.order) : null
   // What the caller asks for counts. A rule through relations is the operator's choice: it is judged as any other rule.
   const related = path !== null || goesThrough(filter) || ("of" in plan && pathsOf(plan).length > 0)
-  const bound: GuardBound = "shape" in plan && (timed || !related) ? "seqScanRows" : "aggregateRows"
+  const bound: GuardBound = "shape" in plan && (timed || !related) && access.model.readWhole !== true
+    ? "seqScanRows"
+    : "aggregateRows"
   const most = guard[bound]
   // What is read once for each of several values may be a small table, but not so often that it is as much as an aggregate may read. A page through
   // relations is judged by its time (see read/hasty.ts), or as if it did not end early.

@@ -11,7 +11,7 @@ import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, quoteValue, type Report } from "../declare/refusal.ts"
-import { type ActsLater, actsLater } from "../declare/webhooks.ts"
+import { type ActsLater, actsLater, readWhole } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
 import type { Field, Materialized, Model, Models, Relation } from "../model/model.ts"
@@ -632,7 +632,10 @@ export const buildModel = (
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
-  const { [actsLater]: later }: { readonly [actsLater]?: ActsLater } = draft.declaration
+  const { [actsLater]: later, [readWhole]: whole }: {
+    readonly [actsLater]?: ActsLater
+    readonly [readWhole]?: true
+  } = draft.declaration
   const model: Model = {
     name: draft.name,
     description: descriptionOf(draft, report),
@@ -657,6 +660,7 @@ export const buildModel = (
     ...(draft.from === null
       ? {}
       : { function: compileFunction(draft.from, (field) => withDefault(draft.name, field, report)) }),
+    ...(whole === true ? { readWhole: true } : {}),
     ...(later === undefined
       ? {}
       : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),

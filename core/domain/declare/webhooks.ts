@@ -21,6 +21,12 @@ export const webhooksOf = Symbol.for("resource-admin/webhooks")
  */
 export const actsLater = Symbol.for("resource-admin/acts-later")
 
+/**
+ * Where a declaration says that its pages may read as many rows as an aggregate: no index serves them. Deliveries are computed from jobs, whose payloads have
+ * none, because each would make every job slower.
+ */
+export const readWhole = Symbol.for("resource-admin/read-whole")
+
 /** The value of `actsLater`: names of fields. */
 export interface ActsLater {
   /** Where the roles are kept, as a JSON list. */
@@ -345,7 +351,10 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
           [actsLater]: { roles: "roles", by: directing } satisfies ActsLater,
           access: readByWriters(config, directing)
         }),
-        add(deliveriesName, "deliveries", deliveryFields(), { access: { create: false, delete: false } }),
+        add(deliveriesName, "deliveries", deliveryFields(), {
+          [readWhole]: true,
+          access: { create: false, delete: false }
+        }),
         ...(settings.deliveryLog ?
           [add(attemptsName, "attempts", attemptFields(), {
             access: { ...readOnly, ...readByWriters(config, ["url", "answer", "answer_headers"]) }

@@ -120,6 +120,8 @@ export interface Model {
   readonly materialized?: Materialized
   /** Nobody writes through the service, whatever the rules. */
   readonly readOnly?: true
+  /** Its pages may read as many rows as an aggregate. */
+  readonly readWhole?: true
   /** Declared fields in declared order; `fields[i].index === i`. */
   readonly fields: readonly Field[]
   /** Declared fields, then system columns; `columns[i].index === i`. */

@@ -165,7 +165,7 @@ export const Deliveries = ({ resource }: { readonly resource: Resource }): React
       <Rows
         resource={deliveriesName}
         narrowing={narrowing}
-        order="created_at desc"
+        order="id desc"
         label={w.deliveries}
         empty={
           <Empty title={w.noDeliveries} text={w.noDeliveriesText}>
