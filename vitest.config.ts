@@ -61,6 +61,8 @@ const shuffled = process.argv.some((argument) => argument.startsWith("--sequence
 
 const browser = ["test/browser/**/*.test.ts"]
 const chaos = ["test/chaos/**/*.test.ts"]
+/** Whole clusters of servers: one at a time. */
+const cluster = ["test/cluster/**/*.test.ts"]
 /** Files of these folders do not share yet: what one of them makes for its process goes away with the file. */
 const alone = ["embedded", "cli", "web", "mail", "examples", "forms"].map((folder) => `test/${folder}/**/*.test.ts`)
 const everything = ["core", "adapters", "composition", "web", "examples", "bench", "test"].map((folder) =>
@@ -81,8 +83,9 @@ export default defineConfig({
         sequence: { groupOrder: 0 }
       }),
       part("chaos", chaos),
+      part("cluster", cluster, [], { maxWorkers: 1, sequence: { groupOrder: 2 } }),
       part("alone", alone, [], { isolate: true }),
-      part("code", everything, [...browser, ...chaos, ...alone])
+      part("code", everything, [...browser, ...chaos, ...cluster, ...alone])
     ]
   }
 })

@@ -96,6 +96,10 @@ const parts = {
     }
   },
   chaos: { what: "every fault many times and for longer", run: () => tests(["--project=chaos"]) },
+  cluster: {
+    what: "the primary of a cluster is lost under load, three times, or twenty where only this is run",
+    run: () => tests(["--project=cluster"], { CLUSTER_ROUNDS: names.includes("cluster") ? "20" : "3" })
+  },
   faults: { what: "faults planted in the code: each is found", run: () => program("scripts/faults.mjs") },
   npm: { what: "every npm on every Node", run: () => program(".ci/npm.mjs", ["--all"]) },
   postgres: {

@@ -90,7 +90,7 @@ export interface Ready extends AsyncDisposable {
   ) => { readonly [name: string]: string }
 }
 
-export const prepare = async (cluster: TestCluster): Promise<Ready> => {
+export const prepare = async (cluster: Pick<TestCluster, "execute" | "url" | "urlOf">): Promise<Ready> => {
   await cluster.execute(schema)
   const pool = new Pool({ connectionString: cluster.url, max: 2 })
   pool.on("error", () => {})
