@@ -10,6 +10,12 @@ it("are 47 at most where nothing is set, and one more with a database for accoun
   expect(shareConnections(none, 43, false).sizes).toEqual({ ...usualSizes, short: 0 })
 })
 
+it("of three processes with a bound of 32 fit into the default of PostgreSQL", () => {
+  const { sizes } = shareConnections(none, 32, false)
+  expect(sizes).toEqual({ read: 6, write: 6, auth: 3, jobs: 6, short: 0 })
+  expect(3 * mostConnections(sizes ?? usualSizes, false)).toBe(87)
+})
+
 it("share one bound, and keep sizes that are given", () => {
   expect(shareConnections(none, 22, false).sizes).toEqual({ read: 4, write: 4, auth: 2, jobs: 4, short: 0 })
   expect(shareConnections({ ...none, read: 8 }, 22, false).sizes).toEqual({

@@ -53,9 +53,10 @@ it("tells the budgets of the app as the build has them", () => {
 })
 
 it("tells how long files are", () => {
-  const [, most = ""] = read("CONTRIBUTING.md").match(/none more than (\d+);/) ?? []
+  const [, most = ""] = read("CONTRIBUTING.md").match(/none more than (\d+),/) ?? []
   const shipped = paths.filter((path) =>
-    /^(?:core|adapters|composition|web)\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path)
+    /^(?:core|adapters|composition|web)\/.*\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path) &&
+    !/^web\/admin\/messages\/..\.ts$/.test(path)
   )
   const lines = shipped.map((path) => ({ path, lines: read(path).split("\n").length - 1 }))
   expect(lines.filter((each) => each.lines > Number(most))).toEqual([])
