@@ -142,6 +142,8 @@ describe("Stripe", () => {
   it("takes the time and one of several signatures, under the text of the secret", () => {
     expect(judge("stripe", [secret], good, at)).toBeNull()
     expect(judge("stripe", ["whsec_another_secret_here", secret], good, at)).toBeNull()
+    expect(judge("stripe", [secret, "whsec_another_secret_here"], good, at)).toBeNull()
+    expect(judge("stripe", [secret], sent(`t=${at},v1=${sign(secret)},v1=${"0".repeat(64)}`), at)).toBeNull()
     expect(judge("stripe", [secret], sent(`t=${at},v1=${"0".repeat(64)},v1=${sign(secret)}`), at)).toBeNull()
     expect(judge("stripe", [secret], sent(`t=${at}, v1=${sign(secret).toUpperCase()}`), at)).toBeNull()
     const others = (count: number) => sent(`t=${at},${`v1=${"0".repeat(64)},`.repeat(count)}v1=${sign(secret)}`)
