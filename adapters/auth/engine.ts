@@ -46,7 +46,7 @@ export interface Engine {
 }
 
 /** The part of better-auth's context that tells who asks for what. */
-interface Asked {
+interface EndpointContext {
   readonly path?: string | undefined
   readonly context: { readonly session: { readonly session: { readonly token: string } } | null }
 }
@@ -95,7 +95,7 @@ export const makeEngine = async (
   const ended = () => new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
   const demoted = () => new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "You are no longer an admin." })
   /** Whether a request of an admin may still make something: only while its caller is an admin. Other requests always may. */
-  const standsFor = async (context: Asked | null): Promise<boolean> =>
+  const standsFor = async (context: EndpointContext | null): Promise<boolean> =>
     context?.path?.startsWith("/admin/") !== true
     || stands(store, table, context.context.session?.session.token ?? "", true)
   const checkRoles = (given: unknown): void => {

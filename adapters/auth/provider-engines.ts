@@ -12,7 +12,7 @@ const pauseMs = 10_000
 /** Milliseconds after which the descriptions are read again. */
 const renewMs = 60 * 60_000
 
-interface Made {
+interface ProviderEngine {
   readonly engine: Engine
   readonly at: number
 }
@@ -23,7 +23,7 @@ export const makeProviderEngines = (
   make: (found: readonly DiscoveredProvider[]) => Promise<Engine>,
   onError: (cause: unknown) => void
 ): (id: string) => Promise<Engine | null> => {
-  let made: Made | undefined
+  let made: ProviderEngine | undefined
   let making: Promise<void> | undefined
 
   const describe = async (provider: Provider): Promise<DiscoveredProvider[]> => {

@@ -64,7 +64,7 @@ const neededBytes = (metadata: Metadata, plan: RenderPlan): number => {
   return heldBytes(metadata) + width * channels * sampleBytes(depth) * keptLines + Math.max(0, ...copies)
 }
 
-type Decoded = { readonly data: Buffer; readonly info: OutputInfo }
+type RawImage = { readonly data: Buffer; readonly info: OutputInfo }
 
 /** Where a copy lies in the decoded image. */
 const within = (
@@ -133,7 +133,7 @@ export const render = async (
     height: Math.max(1, Math.round(source.height * shrink))
   }
   const together = base.width * base.height <= keptPixels
-  const decoded: Decoded | null = together
+  const decoded: RawImage | null = together
     ? await open().autoOrient().resize(base.width, base.height, { fit: "fill" }).toColourspace("srgb").raw().toBuffer({
       resolveWithObject: true
     })

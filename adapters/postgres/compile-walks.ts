@@ -210,7 +210,7 @@ const joined = (page: Page, variant: WalkVariant, writer: Writer): Statement => 
 }
 
 /** What the rows of walks are made of, and how many of them are needed, as SQL. */
-interface Wanted {
+interface WalkOutput {
   readonly outputs: readonly string[]
   readonly limit: string
 }
@@ -219,7 +219,7 @@ interface Wanted {
 const walksOf = (
   page: Page,
   variant: WalkVariant,
-  { limit, outputs }: Wanted,
+  { limit, outputs }: WalkOutput,
   writer: Writer,
   only?: Side
 ): readonly string[] => {
@@ -302,7 +302,7 @@ export const walkStatement = (
   // Of rows that are skipped, or sorted and left out, only the keys are read: what else a row is made of may cost much.
   const offset = skips ? `${writer.add({ of: "offset" })}::bigint` : null
   const narrow = skips || shape.checks.length > 0 || (shape.hashed ?? []).length > 0
-  const wanted: Wanted = {
+  const wanted: WalkOutput = {
     outputs: narrow ? identity.map((field) => columnOf("t", field)) : own,
     limit: offset === null ? String(shape.limit) : `(${offset} + ${shape.limit})`
   }
@@ -346,7 +346,7 @@ export const judgedWalks = (
   const sides: ReadonlyArray<Side | undefined> = page.at === 0 ? ["with", "without"] : [undefined]
   return sides.flatMap((side) => {
     const writer = make()
-    const wanted: Wanted = { outputs: outputsOf(writer), limit: String(shape.limit) }
+    const wanted: WalkOutput = { outputs: outputsOf(writer), limit: String(shape.limit) }
     return walksOf(page, variant, wanted, writer, side).map((walk) => writer.finish(walk))
   })
 }

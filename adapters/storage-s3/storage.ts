@@ -45,13 +45,13 @@ async function* marked(
 }
 
 /** The beginning of a body, and the whole of it. */
-interface Begun {
+interface BodyStart {
   /** Null: there is more than may be gathered. */
   readonly whole: Uint8Array | null
   readonly bytes: Bytes
 }
 
-const begin = async (source: AsyncGenerator<Uint8Array>): Promise<Begun> => {
+const begin = async (source: AsyncGenerator<Uint8Array>): Promise<BodyStart> => {
   const chunks: Uint8Array[] = []
   let size = 0
   while (size <= gatheredBytes) {

@@ -122,14 +122,14 @@ export interface Dispatching extends Delivering {
 }
 
 /** A delivery to make. */
-interface Planned extends Delivery {
+interface DeliveryPlan extends Delivery {
   readonly key: string
   /** Whether another process has to decide about it. */
   readonly left: boolean
 }
 
 interface Plan {
-  readonly deliveries: readonly Planned[]
+  readonly deliveries: readonly DeliveryPlan[]
   /** Changes some code of which failed. */
   readonly failing: ReadonlyArray<{
     readonly change: StoredChange
@@ -184,8 +184,8 @@ const deliverPlan = (
 }
 
 /** Jobs for the deliveries of ordered subscriptions: one for each record and subscription. */
-const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonly EnqueuePlan[] => {
-  const groups = new Map<string, Planned[]>()
+const orderedPlans = (use: Dispatching, deliveries: readonly DeliveryPlan[]): readonly EnqueuePlan[] => {
+  const groups = new Map<string, DeliveryPlan[]>()
   for (const each of deliveries) {
     const group = JSON.stringify([each.subscription.id, each.happened.change.model.name, each.key])
     const same = groups.get(group)
@@ -193,7 +193,7 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
     else same.push(each)
   }
   // A job that waits for its turn begins anew. So each event of a subscription with a limit gets a job of its own, in the same order.
-  const jobs = [...groups].flatMap(([group, all]): ReadonlyArray<readonly [string, readonly Planned[]]> =>
+  const jobs = [...groups].flatMap(([group, all]): ReadonlyArray<readonly [string, readonly DeliveryPlan[]]> =>
     all[0]!.subscription.perMinute === null ? [[group, all]] : all.map((each) => [group, [each]])
   )
   return jobs.map(([group, each]) => {
@@ -214,7 +214,7 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
 /** Jobs for the deliveries of subscriptions with a limit: each at its place in the line. Those of an ordered one wait behind each other anyway. */
 const linedPlans = Effect.fnUntraced(function*(
   use: Dispatching,
-  deliveries: readonly Planned[]
+  deliveries: readonly DeliveryPlan[]
 ): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
   const lined = deliveries.filter(({ subscription }) => !subscription.ordered && subscription.perMinute !== null)
   const plans: EnqueuePlan[] = []
@@ -234,7 +234,7 @@ const linedPlans = Effect.fnUntraced(function*(
 const shortGroup = (use: Dispatching, each: EnqueuePlan): EnqueuePlan =>
   each.group !== null && each.group.length > 500 ? { ...each, group: use.seal.digest(each.group) } : each
 
-const planned = (subscription: Subscription, happened: Happened, left: boolean): Planned => ({
+const planned = (subscription: Subscription, happened: Happened, left: boolean): DeliveryPlan => ({
   subscription,
   happened,
   test: false,
@@ -263,7 +263,7 @@ const planChanges = Effect.fnUntraced(function*(
   const subscriptions = (yield* use.subscriptions.all).filter(({ enabled }) => enabled)
   const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
   const roles = new Map<Subscription, RolesNow>()
-  const deliveries: Planned[] = []
+  const deliveries: DeliveryPlan[] = []
   const failing: Array<Plan["failing"][number]> = []
   for (const stored of changes) {
     if (stored.operation === "truncate") {
@@ -333,7 +333,7 @@ const asRecordsError = (error: QueueError): RecordsError =>
   })
 
 /** The job that follows a first attempt, or null where none is needed. */
-const followUp = (use: Dispatching, delivery: Planned, result: TryResult): EnqueuePlan | null => {
+const followUp = (use: Dispatching, delivery: DeliveryPlan, result: TryResult): EnqueuePlan | null => {
   if (result.outcome !== "failed") return null
   const wait = result.gone
     ? 0
@@ -349,7 +349,7 @@ const followUp = (use: Dispatching, delivery: Planned, result: TryResult): Enque
 }
 
 /** The job that follows a first attempt that could not be made. A subscription that was disabled meanwhile keeps what it did not get, as one that waits does. */
-const afterFailure = (use: Dispatching, delivery: Planned, cause: Cause.Cause<unknown>): EnqueuePlan | null => {
+const afterFailure = (use: Dispatching, delivery: DeliveryPlan, cause: Cause.Cause<unknown>): EnqueuePlan | null => {
   const error = Cause.squash(cause)
   if (!(error instanceof SubscriptionEnded)) return deliverPlan(use, delivery, 1, 5_000)
   return error.removed ? null : deliverPlan(use, delivery, 0, 0, { error: error.message, gone: true })
@@ -361,7 +361,7 @@ const afterFailure = (use: Dispatching, delivery: Planned, cause: Cause.Cause<un
  */
 const takeBack = Effect.fnUntraced(function*(
   use: Dispatching,
-  delivery: Planned,
+  delivery: DeliveryPlan,
   exit: Exit.Exit<TryResult, unknown>,
   job: string
 ): Effect.fn.Return<void, QueueError> {
@@ -384,10 +384,10 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   const first = deliveries.filter(({ left, subscription }) =>
     !subscription.ordered && !left && subscription.perMinute === null
   )
-  const ended = new Map<Planned, Exit.Exit<TryResult, unknown>>()
-  const begun = new Set<Planned>()
+  const ended = new Map<DeliveryPlan, Exit.Exit<TryResult, unknown>>()
+  const begun = new Set<DeliveryPlan>()
   /** Committed jobs of attempts that are still running. */
-  const jobs = new Map<Planned, string>()
+  const jobs = new Map<DeliveryPlan, string>()
   let settled = false
   const bySubscription = Map.groupBy(first, ({ subscription }) => subscription.id)
   const tries = Effect.forEach(
@@ -415,7 +415,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   const fiber = yield* Effect.forkDetach(tries)
   yield* Effect.timeoutOrElse(Effect.asVoid(Fiber.await(fiber)), { duration: patienceMs, orElse: () => Effect.void })
   settled = true
-  const plans: Array<readonly [Planned | null, EnqueuePlan]> = []
+  const plans: Array<readonly [DeliveryPlan | null, EnqueuePlan]> = []
   for (const delivery of first) {
     const exit = ended.get(delivery)
     if (exit === undefined) {
@@ -493,7 +493,7 @@ export const plansFor = Effect.fnUntraced(function*(
 /** Deliveries as jobs, each in its order. */
 const jobsOf = Effect.fnUntraced(function*(
   use: Dispatching,
-  deliveries: readonly Planned[]
+  deliveries: readonly DeliveryPlan[]
 ): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
   return [
     ...deliveries.flatMap((each) =>

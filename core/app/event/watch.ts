@@ -55,7 +55,7 @@ interface Captured {
 }
 
 /** What one caller has open. */
-interface Held {
+interface CallerStreams {
   streams: number
   weight: number
 }
@@ -95,7 +95,7 @@ const tooMany = (detail: string): Problem => problem("too-many-requests", detail
 /** Makes `:watch` over captured changes. `core`: for filters through relations. */
 export const makeWatching = (changes: ChangesService, core: Pick<Core, "records" | "seal">): Watching => {
   const watchers = new Set<Watcher>()
-  const ofCaller = new Map<string, Held>()
+  const ofCaller = new Map<string, CallerStreams>()
   let weightOfAll = 0
   let position = 0n
   let running = false

@@ -86,7 +86,7 @@ const heldOf = Effect.fnUntraced(function*(
 type Fate = { readonly delete: readonly string[] } | "keep" | "wait"
 
 /** A due entry that can be read. */
-type Named = Due & { readonly entry: CleanupEntry }
+type DueEntry = Due & { readonly entry: CleanupEntry }
 
 /**
  * Decides about entries. It first asks rows without any lock, however large their tables are. A file that no row holds is then marked, under a lock
@@ -103,12 +103,12 @@ const decide = Effect.fnUntraced(function*(
   const fates = new Map<Due, Fate>()
   // The write that let a held file go may not have committed yet.
   const fateOf = ({ listed }: Due): Fate => now - listed.modified < patienceMs ? "wait" : "keep"
-  const heldBy = (all: readonly Named[]) => heldOf(core, [...new Set(all.map(({ entry }) => heldText(entry)))])
-  const leftIn = ({ entry }: Named, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
+  const heldBy = (all: readonly DueEntry[]) => heldOf(core, [...new Set(all.map(({ entry }) => heldText(entry)))])
+  const leftIn = ({ entry }: DueEntry, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
     new Set(leftOf(entry, held.get(heldText(entry)) ?? null))
-  const named = group.filter((due): due is Named => due.entry !== null)
+  const named = group.filter((due): due is DueEntry => due.entry !== null)
   const before = named.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldBy(named)
-  const open: Named[] = []
+  const open: DueEntry[] = []
   for (const due of named) if (leftIn(due, before).size > 0) open.push(due)
   for (const due of group) fates.set(due, due.entry === null ? { delete: [] } : fateOf(due))
   if (open.length === 0) return fates
@@ -133,7 +133,7 @@ const decide = Effect.fnUntraced(function*(
 })
 
 /** The files that need a mark before an entry is handled: the whole file, or only the variants that are due. */
-const markedBy = ({ entry: { path, provider, variants, whole } }: Named) =>
+const markedBy = ({ entry: { path, provider, variants, whole } }: DueEntry) =>
   (whole ? [path] : variants).map((each) => ({ provider, path: each }))
 
 /** Runs a body that holds the lock of files. */

@@ -103,7 +103,7 @@ const mostFailures = 5
  * The cell that a record must still hold for a result to be written: first the cell as it was read, then the cell as this run wrote it. Null: somebody
  * changed it.
  */
-interface Held {
+interface ExpectedCell {
   cell: Cell
 }
 
@@ -111,7 +111,7 @@ interface Held {
 interface Candidate {
   readonly key: readonly string[]
   readonly tenant: string | null
-  readonly held: Held
+  readonly held: ExpectedCell
   /** Its text in the cell. */
   readonly text: string
   readonly stored: StoredFile
@@ -133,7 +133,7 @@ const candidateOf = (
   files: Files,
   { columns, order, targets }: Columns,
   row: Row,
-  held: Held,
+  held: ExpectedCell,
   text: string
 ): Candidate | null => {
   const stored = readStored(text)
@@ -173,23 +173,23 @@ const whole = async (bytes: Bytes): Promise<Uint8Array> => {
 }
 
 /** What was made of a file, to be written to its record. */
-interface Made {
+interface Derivation {
   readonly text: string
   readonly cells: ReadonlyMap<Field, string>
   readonly variants: readonly StoredVariant[]
 }
 
 /** What became of a write: the cell that was written, that the record has changed, or that it waits for the next run. */
-type Written = { readonly cell: string } | "changed" | "left"
+type WriteOutcome = { readonly cell: string } | "changed" | "left"
 
 /** Writes what was made, if the record still holds the whole cell that was read and cells that were null still are. */
 const write = Effect.fnUntraced(function*(
   files: Files,
   { field, model }: DeriveTarget,
   { held, key, stored, tenant, text }: Candidate,
-  made: Made,
+  made: Derivation,
   tx: RecordsTransaction
-): Effect.fn.Return<Written, RecordsError> {
+): Effect.fn.Return<WriteOutcome, RecordsError> {
   const targets = [...made.cells.keys()]
   const bindings = {
     caller: { id: "", tenant, roles: [] },
@@ -374,7 +374,7 @@ export const derivePage = Effect.fnUntraced(function*(
   const bindings = { caller: { id: "", tenant: null, roles: [] }, now: 0n, params: [] }
   const rows = yield* core.records.page({ shape, bindings, ...(after === null ? {} : { after }) })
   const all = rows.map((row) => {
-    const held: Held = { cell: row[columns.order.length] ?? null }
+    const held: ExpectedCell = { cell: row[columns.order.length] ?? null }
     return [...new Set(fileTexts(target.field, held.cell))].flatMap((text) =>
       candidateOf(target, files, columns, row, held, text) ?? []
     )

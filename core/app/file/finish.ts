@@ -204,7 +204,7 @@ const show = Effect.fnUntraced(function*(
 })
 
 /** What a visible file has become, before it is written down. */
-interface Made {
+interface FileResult {
   readonly done: UploadRecord
   readonly file: SizedFile
   readonly rendered: Rendered | null
@@ -216,7 +216,7 @@ export const make = Effect.fnUntraced(function*(
   record: UploadRecord & { readonly finished: number },
   stored: SizedFile,
   room: Room
-): Effect.fn.Return<Made, Problem> {
+): Effect.fn.Return<FileResult, Problem> {
   const { file } = upload
   const head = yield* headOf(upload, stored.path, stored.size)
   // What decided before has to be true of the file as it came together.
@@ -236,7 +236,7 @@ export const make = Effect.fnUntraced(function*(
 export const conclude = Effect.fnUntraced(function*(
   call: Call,
   upload: PendingUpload,
-  { done, file, rendered }: Made,
+  { done, file, rendered }: FileResult,
   room: Room
 ): Effect.fn.Return<Reply, Problem> {
   const reply = yield* answerAgain(call, upload, done)

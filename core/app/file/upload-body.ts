@@ -6,7 +6,7 @@ import type { Problem } from "../../domain/problem.ts"
 import type { Bytes } from "../../ports/storage.ts"
 
 /** The beginning of a body, and the whole body including that beginning. */
-export interface Begun {
+export interface BodyStart {
   readonly head: Uint8Array
   /** Whether the head is the whole. */
   readonly whole: boolean
@@ -25,7 +25,7 @@ export const concat = (chunks: readonly Uint8Array[], size: number): Uint8Array 
 }
 
 /** Reads the first bytes, which decide the type. The rest is read only when it is needed. */
-export const begin = async (body: Bytes, wanted: number): Promise<Begun> => {
+export const begin = async (body: Bytes, wanted: number): Promise<BodyStart> => {
   const source = body[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let size = 0

@@ -106,7 +106,7 @@ const aggregateProblem =
   }
 
 /** A checked aggregate. */
-interface Planned {
+interface AggregateQuery {
   readonly access: Access
   readonly plan: AggregatePlan
   /** The caller's own filter. */
@@ -122,7 +122,7 @@ const aggregate = (
   core: Core,
   call: Call,
   resource: string,
-  plan: (core: Core, call: Call, access: Access, clock: Clock) => Checks<Planned>,
+  plan: (core: Core, call: Call, access: Access, clock: Clock) => Checks<AggregateQuery>,
   inBody = false
 ): Effect.Effect<Reply, Problem> =>
   pipeline(
@@ -171,7 +171,7 @@ const keyOf = (
     ...argumentsName(args)
   )
 
-const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<AggregateQuery> {
   const request = yield* facetsRequest(call.query)
   const scope = scopeOf(call.access, access, [])
   const { field, ways } = yield* aggregatePlace(access.restricted, scope, "field", request.field, facetable)
@@ -198,7 +198,7 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
   }
 }
 
-const planHistogram = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+const planHistogram = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<AggregateQuery> {
   const request = yield* histogramRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, histogrammable)
   const { filter, where } = yield* coveredRows(call, access, request)
@@ -216,7 +216,7 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
   }
 }
 
-const planSeries = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+const planSeries = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<AggregateQuery> {
   const request = yield* seriesRequest(call.query)
   const field = yield* aggregateField(access.restricted, "field", request.field, timed)
   const measure = yield* readMeasure(access.restricted, request.measure)
@@ -268,7 +268,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
 
 /** `body` null: the parameters stand in the query. */
 const planGroups = (body: Uint8Array | null) =>
-  function*(core: Core, given: Call, access: Access, clock: Clock): Checks<Planned> {
+  function*(core: Core, given: Call, access: Access, clock: Clock): Checks<AggregateQuery> {
     const inQuery = body === null ? undefined : given.query[0]
     if (inQuery !== undefined) {
       return yield* Result.fail(invalidParameter(inQuery[0], "With a body, all parameters stand in it."))

@@ -74,7 +74,7 @@ interface Pending {
 }
 
 /** How operations are answered and refused. */
-export interface Told {
+export interface BatchAnswers {
   /** The answer's entry for a record that was written, as JSON. */
   readonly entry: (run: Answering, written: WriteResult, tells: boolean) => string
   readonly reply: (entries: readonly string[], written: readonly Trace[]) => Reply
@@ -94,7 +94,7 @@ interface Run {
   readonly grouped: boolean
   readonly minimal: boolean
   readonly rehearses: boolean
-  readonly told: Told
+  readonly told: BatchAnswers
   readonly budget: Budget
   /** Which fields of which named records the operations refer to. */
   readonly referred: ReadonlyMap<string, ReadonlySet<string>>
@@ -160,7 +160,7 @@ export const runBatch = (
   /** What the client sent. */
   body: Uint8Array,
   operations: readonly BatchOperation[],
-  told: Told
+  told: BatchAnswers
 ): Effect.Effect<Reply, Problem> => {
   const minimal = returnPreference(call.header("prefer")) === "minimal"
   const inTime = timeOf(fiber, core)
@@ -272,7 +272,7 @@ const defectNamed = <E>(cause: Cause.Cause<E>, run: Run | undefined): Cause.Caus
 // -------------------------------------------------------------------------------------------------------------------- locks
 
 /** Rows of one resource that a batch names by key. */
-interface Named {
+interface RowsByKey {
   readonly access: Access
   readonly keys: Map<string, readonly string[]>
 }
@@ -281,8 +281,8 @@ interface Named {
 export const noReferences: ReadonlyMap<string, Referenced> = new Map()
 
 /** The rows that updates, deletes and reorders name, by resource. What an operation has against its key or access it says in its turn. */
-const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
-  const rows = new Map<string, Named>()
+const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly RowsByKey[] => {
+  const rows = new Map<string, RowsByKey>()
   for (const operation of operations) {
     // A record that a unique field names is locked when its turn comes.
     if (operation.op === "create" || (operation.op === "update" && operation.match !== "")) continue
@@ -297,7 +297,7 @@ const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Na
       if (Result.isSuccess(parts)) named.keys.set(writeKey(parts.success), parts.success)
     }
   }
-  const place = ({ access: { model } }: Named) => `${model.schema ?? ""}.${model.table} ${model.name}`
+  const place = ({ access: { model } }: RowsByKey) => `${model.schema ?? ""}.${model.table} ${model.name}`
   return [...rows.values()].sort((a, b) => place(a) < place(b) ? -1 : 1)
 }
 

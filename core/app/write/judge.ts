@@ -276,7 +276,7 @@ const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): Wr
 }
 
 /** What a write would do to its locked row: the values that would change, and whether it may. */
-interface Planned {
+interface RowChange {
   readonly set: FieldValues
   readonly judged: WriteStep<Verdict>
 }
@@ -287,7 +287,7 @@ export const plan = (
   write: ExistingWrite,
   row: Row,
   bindings: Bindings
-): Planned => {
+): RowChange => {
   const { model } = write.access
   switch (write.op) {
     case "update":
@@ -313,7 +313,7 @@ export const plan = (
   }
 }
 
-const changeOf = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
+const changeOf = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): RowChange => {
   const { access, adds = noAdditions, files } = write
   const given = write.lenient === true ? writableValues(access, row, write.values) : write.values
   const added = adds.size === 0 ? nothingAdded : addedValues(cells(row), adds)

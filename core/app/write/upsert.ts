@@ -56,7 +56,7 @@ export interface Upsert {
   readonly createOnly: boolean
 }
 
-interface Asked {
+interface UpsertCall {
   readonly request: UpsertRequest
   readonly resource: string
   readonly body: (access: Access) => Result.Result<Json, Problem>
@@ -66,7 +66,7 @@ interface Asked {
 }
 
 /** Checks all that needs no stored record. It is refused where neither way could be taken. */
-export const prepareUpsert = function*(core: Core, call: Pick<Call, "access">, asked: Asked): Checks<Upsert> {
+export const prepareUpsert = function*(core: Core, call: Pick<Call, "access">, asked: UpsertCall): Checks<Upsert> {
   const { createOnly, precondition, request, resource } = asked
   const updating = permitted(call, resource, "update")
   const creating = request.allowMissing ? permitted(call, resource, "create") : Result.fail(notFound())
@@ -182,7 +182,7 @@ const planUpsert = function*(
 ): Checks<{ readonly upsert: Upsert; readonly rest: Call["query"]; readonly allowMissing: boolean }> {
   const { request, rest } = yield* upsertRequest(call.query)
   const precondition = call.header("if-match")
-  const asked: Asked = {
+  const asked: UpsertCall = {
     request,
     resource,
     cells: (model) => readKey(model, segment),

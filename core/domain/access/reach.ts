@@ -48,23 +48,23 @@ export const liveOnly = (model: Model): FilterTree => {
 export const seenRows = (access: Access): FilterTree => both(access.rows, liveOnly(access.model))
 
 /** One question about a relation that a check asked, and what the answer depends on. */
-interface Asked {
+interface RelationQuestion {
   /** The relations that lead to it, itself included. */
   readonly path: readonly string[]
   readonly target: Pick<Access, "restricted" | "rows"> | null
 }
 
 /** What a check depends on besides its own resource. */
-export type Dependencies = readonly Asked[]
+export type Dependencies = readonly RelationQuestion[]
 
 /**
  * The names that a filter of a caller may use. `asked` gets what the check of a filter comes to depend on: who gets other answers to these questions
  * needs another check.
  */
-export const scopeOf = (accesses: Accesses, access: Access, asked: Asked[]): FilterScope =>
+export const scopeOf = (accesses: Accesses, access: Access, asked: RelationQuestion[]): FilterScope =>
   scopeAt(accesses, access, asked, [])
 
-const scopeAt = (accesses: Accesses, access: Access, asked: Asked[], at: readonly string[]): FilterScope => {
+const scopeAt = (accesses: Accesses, access: Access, asked: RelationQuestion[], at: readonly string[]): FilterScope => {
   const { model, restricted } = access
   const steps = new Map<string, Step | null>()
   const step = (name: string): Step | null => {
@@ -115,12 +115,12 @@ export const checkedText = <A>(
   accesses: Accesses,
   access: Access,
   text: string,
-  check: (asked: Asked[]) => A
+  check: (asked: RelationQuestion[]) => A
 ): A => {
   const entries = cache.get(text) ?? []
   let entry = entries.find(({ dependencies }) => sameAnswers(dependencies, accesses, access))
   if (entry === undefined) {
-    const dependencies: Asked[] = []
+    const dependencies: RelationQuestion[] = []
     entry = { dependencies, checked: check(dependencies) }
     if (text.length <= cachedText) cache.set(text, [entry, ...entries.slice(0, mostVariants - 1)])
   }

@@ -8,7 +8,7 @@ import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { endOf, fieldAt, type Path, relationLabel, waysOf } from "../model/paths.ts"
 
 /** A name that can be put in. */
-export interface Offered {
+export interface Suggestion {
   readonly label: string
   /** Its label for people and its kind, or the records that a relation leads to. */
   readonly detail: string
@@ -26,7 +26,7 @@ export type CompletionQuery =
     readonly path: Path
   } | {
     readonly of: "names"
-    readonly names: readonly Offered[]
+    readonly names: readonly Suggestion[]
     /** Whether functions and keywords can stand here, too. */
     readonly whole: boolean
   })
@@ -52,7 +52,7 @@ const valueAfter = /(?<![.\w])([A-Za-z_][\w.]*)\s*(?:!=|<=|>=|=|<|>|:)\s*("[^"]*
 const valueOfIn = /(?<![.\w])in\(\s*([A-Za-z_][\w.]*)\s*,(?:[^()]*,)?\s*("[^"]*|'[^']*|[^"'\s(),]*)$/
 const relationOf = /(?<![.\w])(has|count)\(\s*((?:[A-Za-z_][\w.]*)?)$/
 
-const relationsAt = (resource: Resource, suffix: string): readonly Offered[] =>
+const relationsAt = (resource: Resource, suffix: string): readonly Suggestion[] =>
   waysOf(resource).map(({ relation, target }) => ({
     label: relation.name,
     detail: `${relationLabel(resource, relation)} · ${target.view.label.plural}`,
@@ -60,8 +60,8 @@ const relationsAt = (resource: Resource, suffix: string): readonly Offered[] =>
     text: `${relation.name}${suffix}`
   }))
 
-const fieldsAt = (resource: Resource): readonly Offered[] => {
-  const offered = (label: string, detail: string): Offered => ({ label, detail, of: "field", text: label })
+const fieldsAt = (resource: Resource): readonly Suggestion[] => {
+  const offered = (label: string, detail: string): Suggestion => ({ label, detail, of: "field", text: label })
   const { fields, searchVectors = [] } = resource.model
   return [
     ...fields.filter(({ filterable }) => filterable)

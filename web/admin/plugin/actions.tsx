@@ -12,7 +12,7 @@ import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../model/client.ts"
 import { beginPlugins, noteFailure, partOf, pluginStates, providerOf, subscribe } from "./registry.ts"
 
-interface Asked {
+interface PluginQuestion {
   readonly title: string
   readonly text: string
   readonly answer: (yes: boolean) => void
@@ -55,7 +55,7 @@ export const PluginActions = ({ onDone, onEntries, read, resource }: ActionsProp
   beginPlugins()
   const w = useMessages().plugin
   const plugins = useSyncExternalStore(subscribe, pluginStates)
-  const [asked, setAsked] = useState<Asked | null>(null)
+  const [asked, setAsked] = useState<PluginQuestion | null>(null)
   const { t } = useLocale()
   const latest = useRef({ onDone, read, t })
   useEffect(() => {

@@ -16,7 +16,7 @@ interface NewUserProps {
   readonly onChanged: () => Promise<void>
 }
 
-type Made = { readonly email: string; readonly password: string | null }
+type NewAccount = { readonly email: string; readonly password: string | null }
 
 export const NewUser = ({ onChanged, onClose }: NewUserProps): ReactNode => {
   const w = useMessages().users
@@ -31,7 +31,7 @@ export const NewUser = ({ onChanged, onClose }: NewUserProps): ReactNode => {
   const [byMail, setByMail] = useState<boolean | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
-  const [made, setMade] = useState<Made | null>(null)
+  const [made, setMade] = useState<NewAccount | null>(null)
   const mailed = byMail ?? invites
   const roles = picked ?? (choices?.defaultRole == null ? [] : [choices.defaultRole])
 

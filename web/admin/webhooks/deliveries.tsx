@@ -43,13 +43,13 @@ const recordOf = (each: AnyRecord): RecordName | null =>
     : null
 
 /** What the rows name: subscriptions with their URLs, and records with their addresses. */
-interface Named {
+interface RowNames {
   readonly subscription: (row: AnyRecord) => { readonly id: string; readonly name: string; readonly url: string }
   readonly record: (row: AnyRecord) => string
   readonly records: RecordNames
 }
 
-const useNamed = (rows: readonly AnyRecord[]): Named => {
+const useNamed = (rows: readonly AnyRecord[]): RowNames => {
   const subscriptions = new Map((useSubscriptions().data ?? []).map((each) => [idOf(each), each]))
   const records = useRecordNames(rows.flatMap((each) => recordOf(each) ?? []))
   return {
@@ -70,7 +70,7 @@ const useNamed = (rows: readonly AnyRecord[]): Named => {
 /** What both pages say of a row first. */
 const factsOf = (
   row: AnyRecord,
-  named: Named,
+  named: RowNames,
   w: { readonly subscription: string; readonly url: string; readonly record: string }
 ): ReadonlyArray<readonly [label: string, value: ReactNode] | null> => {
   const { id, name, url } = named.subscription(row)
@@ -100,9 +100,9 @@ interface RowsProps {
   readonly order: string
   readonly label: string
   readonly empty: ReactNode
-  readonly columns: (named: Named) => ReadonlyArray<Column<AnyRecord>>
+  readonly columns: (named: RowNames) => ReadonlyArray<Column<AnyRecord>>
   readonly nameOf: (row: AnyRecord) => string
-  readonly beside: (row: AnyRecord, named: Named) => ReactNode
+  readonly beside: (row: AnyRecord, named: RowNames) => ReactNode
 }
 
 const Rows = ({ beside, columns, empty, label, nameOf, narrowing, order, resource }: RowsProps): ReactNode => {
