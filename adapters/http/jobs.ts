@@ -23,6 +23,7 @@ const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === "") return { GET: app.list }
   if (rest === ":pause") return { POST: app.pause }
   if (rest === ":resume") return { POST: app.resume }
+  if (rest === "/activity") return { GET: app.activity }
   if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
   if (rest === "/failed:retry") return { POST: app.retryAll }
   if (rest === "/running") return { GET: app.running }

@@ -7,6 +7,7 @@ import type { PendingJob } from "../../core/domain/job/state.ts"
 import { QueueError, type QueueService } from "../../core/ports/queue.ts"
 import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { runId } from "./engine.ts"
+import { readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type PendingRow = Columns & Pick<PendingJob, "state" | "payload"> & { readonly group_key: string | null }
@@ -15,12 +16,23 @@ type HurriedRow = Columns & { readonly name: string | null }
 
 /** Both lists are cut before they are put together, and payloads are measured after that. */
 const listSql = (s: string): string => {
-  const part = (columns: string, table: string, open: string, waits: string): string =>
-    `(select id, task_id, payload, max_attempts, run_at, created_at, ${columns} from ${s}.${table}
-    where ${open} and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
-      and ($2::text is null or ($2::text = 'waiting') = (${waits}))
-      and ($3::text is null or (run_at, id) > ($3::text::timestamptz, $4::text::bigint))
-      and ($7::text is null or id = $7::text::bigint)
+  const part = (columns: string, table: string, open: string, waits: string, ...searched: readonly string[]): string =>
+    `(select id, task_id, payload, max_attempts, run_at, created_at, ${columns} from (
+      select * from ${s}.${table}
+      where ${open} and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
+        and ($2::text is null or ($2::text = 'waiting') = (${waits}))
+        and ($3::text is null or (run_at, id) > ($3::text::timestamptz, $4::text::bigint))
+        and ($7::text is null or id = $7::text::bigint)
+      order by run_at, id limit ${readRows("$8", "$5")}
+    ) j where ${
+      searchSql({
+        id: "id",
+        name: `(select identifier from ${s}._private_tasks t where t.id = j.task_id)`,
+        payload: "payload",
+        others: searched,
+        text: "$8"
+      })
+    }
     order by run_at, id limit $5::text::integer)`
   return `select p.id::text, t.identifier as name, case when p.error is null then 'waiting' else 'retrying' end as state, p.attempts, p.max_attempts,
   ${
@@ -34,11 +46,15 @@ from (
       "attempts, last_error as error, null as group_key, false as held",
       "_private_jobs",
       "is_available",
-      "last_error is null"
+      "last_error is null",
+      "last_error",
+      // A key stands behind the name and one more character.
+      `substr(key, length((select identifier from ${s}._private_tasks t where t.id = j.task_id)) + 2)`,
+      `(select group_key from ${s}.groups g where g.head = j.id)`
     )
   }
   union all
-  ${part("0, null, group_key, true", "group_waiting", "true", "true")}
+  ${part("0, null, group_key, true", "group_waiting", "true", "true", "group_key")}
   order by run_at, id limit $5::text::integer
 ) p join ${s}._private_tasks t on t.id = p.task_id left join ${s}.groups g on g.head = p.id
 order by p.run_at, p.id`
@@ -123,14 +139,15 @@ export const makePending = (
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
         run<PendingRow>(
           statements.list,
-          "id" in page ? [null, null, null, null, "1", null, page.id] : [
+          "id" in page ? [null, null, null, null, "1", null, page.id, null] : [
             page.name,
             page.state,
             page.after?.runAt ?? null,
             page.after?.id ?? null,
             String(page.limit),
             page.longest === undefined ? null : String(page.longest),
-            null
+            null,
+            page.search ?? null
           ]
         ),
         ({ rows }) =>

@@ -5,10 +5,12 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { queueSchema } from "../../core/domain/job/definition.ts"
 import { type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import type { Chosen, QueueService } from "../../core/ports/queue.ts"
+import { makeActivity } from "./activity.ts"
 import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
 import { makePending } from "./pending.ts"
 import { makeRunning } from "./running.ts"
+import { readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type CountsRow =
@@ -45,9 +47,12 @@ const failedSql = (s: string): string =>
     select from ${s}.groups g join ${s}.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
     where g.head = f.id limit ${mostBehind}) behind)::text as behind, ${instant("enqueued_at")} as enqueued_at, ${
     instant("failed_at")
-  } as failed_at from ${s}.failed f
-  where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
-    and ($6::text is null or f.id = $6::text::bigint)
+  } as failed_at from (
+    select * from ${s}.failed f
+    where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
+      and ($6::text is null or f.id = $6::text::bigint)
+    order by f.failed_at desc, f.id desc limit ${readRows("$7", "$4")}
+  ) f where ${searchSql({ id: "f.id", name: "name", payload: "payload", others: ["error", "f.group_key"], text: "$7" })}
   order by f.failed_at desc, f.id desc limit $4::text::integer`
 
 /** `woken` is told which names have new jobs. */
@@ -102,14 +107,15 @@ export const makeQueue = (
         run<FailedRow>(
           statements.failed,
           "id" in page
-            ? [null, null, null, "1", null, page.id]
+            ? [null, null, null, "1", null, page.id, null]
             : [
               page.name,
               page.after?.failedAt ?? null,
               page.after?.id ?? null,
               String(page.limit),
               page.longest === undefined ? null : String(page.longest),
-              null
+              null,
+              page.search ?? null
             ]
         ),
         ({ rows }) =>
@@ -145,6 +151,7 @@ export const makeQueue = (
         ),
         ({ rows: [row] }) => row === undefined ? null : { pausedAt: row.since }
       ),
+    ...makeActivity(pool, schema),
     ...makePending(pool, woken, schema),
     ...makeRunning(pool, schema),
     cancel: (ids) =>

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { BegunJob } from "../../core/domain/job/state.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
 import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
+import { readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type RunningRow = Columns & { readonly [text in "note" | "told_at" | "group_key" | "payload"]: string | null }
@@ -17,12 +18,21 @@ const listSql = (s: string): string =>
     instant("p.at")
   } as told_at, octet_length(j.payload::text)::text as payload_bytes,
   case when $5::text is null or octet_length(j.payload::text) <= $5::text::integer then j.payload::text end as payload
-from (
+from (select * from (
   select * from ${s}._private_jobs where locked_at is not null
     and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
     and ($2::text is null or (updated_at, id) > ($2::text::timestamptz, $3::text::bigint))
     and ($6::text is null or id = $6::text::bigint)
-  order by updated_at, id limit $4::text::integer
+  order by updated_at, id limit ${readRows("$7", "$4")}
+  ) j where ${
+    searchSql({
+      id: "id",
+      name: `(select identifier from ${s}._private_tasks t where t.id = j.task_id)`,
+      payload: "payload",
+      others: [`(select group_key from ${s}.groups g where g.head = j.id)`],
+      text: "$7"
+    })
+  } order by updated_at, id limit $4::text::integer
 ) j join ${s}._private_tasks t on t.id = j.task_id left join ${s}.groups g on g.head = j.id
 left join ${s}.progress p on p.id = j.id and p.attempt = j.attempts
 order by j.updated_at, j.id`
@@ -37,13 +47,14 @@ export const makeRunning = (pool: Connections, schema: string): Pick<QueueServic
             runOn<RunningRow>(
               pool,
               list,
-              "id" in page ? [null, null, null, "1", null, page.id] : [
+              "id" in page ? [null, null, null, "1", null, page.id, null] : [
                 page.name,
                 page.after?.startedAt ?? null,
                 page.after?.id ?? null,
                 String(page.limit),
                 page.longest === undefined ? null : String(page.longest),
-                null
+                null,
+                page.search ?? null
               ]
             ),
           catch: queueError

@@ -18,6 +18,7 @@ import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
 import type { Progress } from "../domain/job/progress.ts"
 import type {
+  ActivityMinute,
   BegunJob,
   BegunPosition,
   FailedJob,
@@ -52,6 +53,8 @@ export type Chosen = { readonly id: string } | { readonly name: string }
 /** Failed jobs that are asked for. */
 export type FailedPage = {
   readonly name: string | null
+  /** Only jobs that have this text, see `mostSearched`. */
+  readonly search?: string | null
   readonly after: FailedPosition | null
   readonly limit: number
   /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
@@ -62,6 +65,8 @@ export type FailedPage = {
 export type PendingPage = {
   readonly name: string | null
   readonly state: PendingJob["state"] | null
+  /** As that of a failed page. */
+  readonly search?: string | null
   readonly after: PendingPosition | null
   readonly limit: number
   /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
@@ -71,6 +76,8 @@ export type PendingPage = {
 /** Jobs that are asked for which run. */
 export type RunningPage = {
   readonly name: string | null
+  /** As that of a failed page. */
+  readonly search?: string | null
   readonly after: BegunPosition | null
   readonly limit: number
   /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
@@ -88,7 +95,12 @@ export interface QueueService {
   ) => Effect.Effect<readonly string[], QueueError>
   /** Counts of every name that has jobs or was ever started, in order of names. */
   readonly counts: Effect.Effect<readonly JobCounts[], QueueError>
-  /** Failed jobs, newest first, or one of them. */
+  /** The last hour minute by minute, the oldest first, of all jobs or those of a name. At most a million completed ones are read. */
+  readonly activity: (name: string | null) => Effect.Effect<readonly ActivityMinute[], QueueError>
+  /**
+   * Failed jobs, newest first, or one of them. A search finds a part of the name, the key, the group, the error, or of a text or number that is the payload or
+   * a direct member of it, ignoring case; or the whole id. It looks into payloads of at most `longestListed` bytes, and at `mostSearched` jobs.
+   */
   readonly failed: (page: FailedPage) => Effect.Effect<readonly FailedJob[], QueueError>
   /** Gives failed jobs one more try, from now. Tells how many. */
   readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>

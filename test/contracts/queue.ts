@@ -9,6 +9,7 @@ import { keysSuite } from "./queue-keys.ts"
 import { limitsSuite } from "./queue-limits.ts"
 import { pausesSuite } from "./queue-pauses.ts"
 import { schedulesSuite } from "./queue-schedules.ts"
+import { searchSuite } from "./queue-search.ts"
 import { triesSuite } from "./queue-tries.ts"
 import { waitingSuite } from "./queue-waiting.ts"
 import { makeWords, type QueueHarness } from "./queue-words.ts"
@@ -48,6 +49,7 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
     keysSuite(words)
     triesSuite(words)
     waitingSuite(words)
+    searchSuite(words)
     limitsSuite(words)
     schedulesSuite(words)
     pausesSuite(words)

@@ -18,11 +18,15 @@ import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
 import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
 import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
 import {
+  type ActivityMinute,
+  activityMinutes,
   type BegunJob,
   type FailedJob,
   type JobCounts,
   type LastRun,
+  longestListed,
   mostBehind,
+  mostSearched,
   type PendingJob
 } from "../../core/domain/job/state.ts"
 import {
@@ -75,6 +79,8 @@ interface Stored {
   updatedAt: number
   readonly scheduled: boolean
   done: boolean
+  /** How long its last try took, in milliseconds. */
+  took: number
   progress: BegunJob["progress"]
   /** When that may be written again. */
   progressAt: number
@@ -259,6 +265,7 @@ export class FakeQueue {
   complete(job: Stored, owner: object, attempt: number): void {
     if (job.owner !== owner || job.attempts !== attempt) return
     job.done = true
+    job.took = this.#now - job.updatedAt
     job.owner = null
     job.updatedAt = this.#now
   }
@@ -348,6 +355,7 @@ export class FakeQueue {
       updatedAt: this.#now,
       scheduled,
       done: false,
+      took: 0,
       progress: null,
       progressAt: 0
     })
@@ -464,13 +472,48 @@ export class FakeQueue {
     return job.group === null ? 0 : Math.min(mostBehind, this.#jobs.filter(waiting).length)
   }
 
+  #activity(name: string | null): readonly ActivityMinute[] {
+    const minute = 60_000
+    const last = Math.floor(this.#now / minute) * minute
+    return Array.from({ length: activityMinutes }, (_, index) => {
+      const at = last - (activityMinutes - 1 - index) * minute
+      const jobs = this.#jobs.filter((job) =>
+        (name === null || job.name === name) && job.updatedAt >= at && job.updatedAt < at + minute
+      )
+      const took = jobs.flatMap((job) => job.done ? [job.took] : [])
+      return {
+        at: iso(at),
+        completed: took.length,
+        failed: jobs.filter((job) => this.#hasFailed(job)).length,
+        averageMs: took.length === 0 ? null : Math.round(took.reduce((sum, each) => sum + each) / took.length),
+        longestMs: took.length === 0 ? null : Math.max(...took)
+      }
+    })
+  }
+
+  /** Those of the first jobs that a search finds. */
+  #found<Job extends Pick<Stored, "id">>(jobs: readonly Job[], search: string | null | undefined): readonly Job[] {
+    if (search === null || search === undefined) return jobs
+    const text = search.toLowerCase()
+    const has = (value: unknown): boolean =>
+      (typeof value === "string" || typeof value === "number") && String(value).toLowerCase().includes(text)
+    return jobs.slice(0, mostSearched).filter(({ id }) => {
+      const job = this.#jobs.find((each) => each.id === id)!
+      const payload: unknown = Buffer.byteLength(job.payload) > longestListed ? null : JSON.parse(job.payload)
+      const members = typeof payload === "object" && payload !== null && !Array.isArray(payload)
+        ? Object.values(payload)
+        : [payload]
+      return id === search || [job.name, job.key, job.group, job.error, ...members].some(has)
+    })
+  }
+
   #hasFailed(job: Stored): boolean {
     return !job.done && job.owner === null && job.attempts >= job.maxAttempts
   }
 
   #failed(page: FailedPage): readonly FailedJob[] {
     const { after, limit, longest = Infinity, name } = "id" in page ? { after: null, limit: 1, name: null } : page
-    return this.#jobs.filter((job) =>
+    const jobs = this.#jobs.filter((job) =>
       this.#hasFailed(job) && (name === null || job.name === name) && (!("id" in page) || job.id === page.id)
     )
       .toSorted((a, b) => b.updatedAt - a.updatedAt || Number(b.id) - Number(a.id))
@@ -490,7 +533,7 @@ export class FakeQueue {
         after === null || job.failedAt < after.failedAt ||
         (job.failedAt === after.failedAt && Number(job.id) < Number(after.id))
       )
-      .slice(0, limit)
+    return this.#found(jobs, "id" in page ? null : page.search).slice(0, limit)
   }
 
   /** Jobs that neither run nor have ended, those behind others of their groups included. */
@@ -502,7 +545,7 @@ export class FakeQueue {
     const { after, limit, longest = Infinity, name, state } = "id" in page
       ? { after: null, limit: 1, name: null, state: null }
       : page
-    return this.#open()
+    const jobs = this.#open()
       .filter((job) => (name === null || job.name === name) && (!("id" in page) || job.id === page.id))
       .toSorted((a, b) => a.runAt - b.runAt || Number(a.id) - Number(b.id))
       .map((job): PendingJob => ({
@@ -523,12 +566,12 @@ export class FakeQueue {
         (state === null || job.state === state) &&
         (after === null || job.runAt > after.runAt || (job.runAt === after.runAt && Number(job.id) > Number(after.id)))
       )
-      .slice(0, limit)
+    return this.#found(jobs, "id" in page ? null : page.search).slice(0, limit)
   }
 
   #begun(page: RunningPage): readonly BegunJob[] {
     const { after, limit, longest = Infinity, name } = "id" in page ? { after: null, limit: 1, name: null } : page
-    return this.#jobs
+    const jobs = this.#jobs
       .filter((job) =>
         job.owner !== null && (name === null || job.name === name) && (!("id" in page) || job.id === page.id)
       )
@@ -550,7 +593,7 @@ export class FakeQueue {
         after === null || job.startedAt > after.startedAt ||
         (job.startedAt === after.startedAt && Number(job.id) > Number(after.id))
       )
-      .slice(0, limit)
+    return this.#found(jobs, "id" in page ? null : page.search).slice(0, limit)
   }
 
   /** Keeps the progress of a try that has its job: at once, and then the last of each second. */
@@ -592,6 +635,7 @@ export class FakeQueue {
         }
       }),
     counts: Effect.sync(() => this.#counts()),
+    activity: (name) => Effect.sync(() => this.#activity(name)),
     failed: (page) => Effect.sync(() => this.#failed(page)),
     retry: (chosen) =>
       Effect.sync(() => {

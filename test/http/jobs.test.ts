@@ -186,6 +186,7 @@ describe("routes of the queue", () => {
         ["GET", "/pending"],
         ["GET", "/pending/1"],
         ["GET", "/running"],
+        ["GET", "/activity"],
         ["GET", "/running/1"],
         ["POST", "/pending/1:run"],
         ["DELETE", "/pending/1"],
@@ -363,6 +364,45 @@ describe("routes of the queue", () => {
       jobs: [{ pausedAt: null }, { name: "nightly", pausedAt: expect.any(String) }]
     })
     expect(await Effect.runPromise(queue.service.nextDue)).toBeNull()
+  })
+
+  it("are searched by what they show, in pages whose tokens are those of the search", async () => {
+    const { call, fail } = setUp()
+    const ids = await fail(3, (n) => ({ n: n * 1_000 }))
+    const first = await call(admin, "GET", "/api/jobs/failed?search=000&page_size=2")
+    expect(first.json).toMatchObject({ jobs: [{ id: ids[2] }, { id: ids[1] }] })
+    const token = encodeURIComponent((first.json as { readonly next_page_token: string }).next_page_token)
+    const next = `page_size=2&page_token=${token}`
+    expect((await call(admin, "GET", `/api/jobs/failed?search=000&${next}`)).json).toMatchObject({
+      jobs: [{ id: ids[0] }]
+    })
+    expect((await call(admin, "GET", `/api/jobs/failed?search=00&${next}`)).status).toBe(400)
+    expect((await call(admin, "GET", "/api/jobs/failed?search=2000")).json).toMatchObject({ jobs: [{ id: ids[1] }] })
+    expect((await call(admin, "GET", "/api/jobs/failed?search=")).json).toMatchObject({ jobs: [{}, {}, {}] })
+    for (const list of ["failed", "pending", "running"]) {
+      expect((await call(admin, "GET", `/api/jobs/${list}?search=none`)).json).toEqual({
+        jobs: [],
+        next_page_token: null
+      })
+      for (const text of ["x".repeat(201), "%00", "%ED%A0%80"]) {
+        expect([text, (await call(admin, "GET", `/api/jobs/${list}?search=${text}`)).status]).toEqual([text, 400])
+      }
+    }
+  })
+
+  it("tell of the last hour minute by minute", async () => {
+    const { call, fail } = setUp()
+    await fail(2)
+    const { json, status } = await call(admin, "GET", "/api/jobs/activity?name=mail/send")
+    const { minutes } = json as { readonly minutes: ReadonlyArray<{ readonly failed: number }> }
+    expect([status, minutes.length, minutes.at(-1)!]).toEqual([200, 60, {
+      at: "2026-01-01T00:00:00.000000Z",
+      completed: 0,
+      failed: 2,
+      averageMs: null,
+      longestMs: null
+    }])
+    expect((await call(admin, "GET", "/api/jobs/activity?names=x")).status).toBe(400)
   })
 
   it("lists running jobs with their progress in pages, one with its whole payload", async () => {

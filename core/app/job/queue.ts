@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import type { Caller } from "../../domain/access/caller.ts"
 import { isOwnJob, keptBecause } from "../../domain/compile/jobs.ts"
 import { type JobModel, namePattern } from "../../domain/job/definition.ts"
+import { refuseText } from "../../domain/job/enqueue.ts"
 import {
   type BegunJob,
   type BegunPosition,
@@ -33,6 +34,8 @@ type Query = ReadonlyArray<readonly [name: string, value: string]>
 
 export interface QueueApp {
   readonly list: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** The last hour minute by minute. */
+  readonly activity: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly failed: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   /** One failed job, with its whole payload. */
   readonly failedJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
@@ -83,14 +86,18 @@ export interface QueueParts {
 const usualSeconds = 25
 const mostSeconds = 300
 
+/** The longest text to search for, in UTF-16 units. */
+const longestSearch = 200
+
 const usualPage = 50
 const largestPage = 500
 
 /** The queue of a service that has none. */
 const empty: Pick<
   QueueService,
-  "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
+  "activity" | "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
 > = {
+  activity: () => Effect.succeed([]),
   counts: Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
@@ -148,6 +155,14 @@ const readState = (text: string | undefined): Result.Result<PendingJob["state"] 
   text === undefined || text === "waiting" || text === "retrying"
     ? Result.succeed(text ?? null)
     : Result.fail(invalidParameter("state", "Expected waiting or retrying."))
+
+/** The searched text; null without one. */
+const readSearch = (text: string | undefined): Result.Result<string | null, Problem> =>
+  text === undefined || text === ""
+    ? Result.succeed(null)
+    : text.length > longestSearch || refuseText(JSON.stringify(text)) !== null
+    ? Result.fail(invalidParameter("search", `Expected at most ${longestSearch} characters of plain text.`))
+    : Result.succeed(text)
 
 const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
   if (text === undefined) return Result.succeed(usualPage)
@@ -215,38 +230,45 @@ export const makeQueueApp = (
     )
 
   const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
-    const { name, page_size, page_token } = yield* Effect.fromResult(
-      readParameters(query, ["name", "page_size", "page_token"])
+    const { name, page_size, page_token, search: searched } = yield* Effect.fromResult(
+      readParameters(query, ["name", "search", "page_size", "page_token"])
     )
+    const search = yield* Effect.fromResult(readSearch(searched))
     const size = yield* Effect.fromResult(readPageSize(page_size))
-    const context = pageContext("failed-jobs", caller, name ?? null)
+    const context = pageContext("failed-jobs", caller, name ?? null, search)
     const after = yield* Effect.fromResult(readPosition<FailedPosition>(page_token, context))
-    const jobs = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    const jobs = yield* ask(
+      queue.failed({ name: name ?? null, search, after, limit: size + 1, longest: longestListed })
+    )
     return pageOf(jobs, size, context, ({ failedAt, id }): FailedPosition => ({ failedAt, id }))
   })
 
   const pending = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
-    const { name, page_size, page_token, state: stated } = yield* Effect.fromResult(
-      readParameters(query, ["name", "state", "page_size", "page_token"])
+    const { name, page_size, page_token, search: searched, state: stated } = yield* Effect.fromResult(
+      readParameters(query, ["name", "state", "search", "page_size", "page_token"])
     )
+    const search = yield* Effect.fromResult(readSearch(searched))
     const state = yield* Effect.fromResult(readState(stated))
     const size = yield* Effect.fromResult(readPageSize(page_size))
-    const context = pageContext("pending-jobs", caller, name ?? null, state)
+    const context = pageContext("pending-jobs", caller, name ?? null, state, search)
     const after = yield* Effect.fromResult(readPosition<PendingPosition>(page_token, context))
     const jobs = yield* ask(
-      queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
+      queue.pending({ name: name ?? null, state, search, after, limit: size + 1, longest: longestListed })
     )
     return pageOf(jobs, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
   })
 
   const running = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
-    const { name, page_size, page_token } = yield* Effect.fromResult(
-      readParameters(query, ["name", "page_size", "page_token"])
+    const { name, page_size, page_token, search: searched } = yield* Effect.fromResult(
+      readParameters(query, ["name", "search", "page_size", "page_token"])
     )
+    const search = yield* Effect.fromResult(readSearch(searched))
     const size = yield* Effect.fromResult(readPageSize(page_size))
-    const context = pageContext("running-jobs", caller, name ?? null)
+    const context = pageContext("running-jobs", caller, name ?? null, search)
     const after = yield* Effect.fromResult(readPosition<BegunPosition>(page_token, context))
-    const jobs = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    const jobs = yield* ask(
+      queue.running({ name: name ?? null, search, after, limit: size + 1, longest: longestListed })
+    )
     return pageOf(jobs, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
   })
 
@@ -328,6 +350,16 @@ export const makeQueueApp = (
         () =>
           Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
             Effect.map(ask(queue.counts), (counts) => json(200, JSON.stringify(countsJson(counts, jobs)))))
+      ),
+    activity: (caller, query) =>
+      admin(
+        caller,
+        () =>
+          Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
+            Effect.map(
+              ask(queue.activity(name ?? null)),
+              (minutes) => json(200, JSON.stringify({ minutes }))
+            ))
       ),
     failed: (caller, query) => admin(caller, () => failed(caller, query)),
     failedJob: (caller, id, query) => whole(caller, query, () => queue.failed({ id })),

@@ -39,6 +39,24 @@ export const mostBehind = 1_000
 /** Longer payloads, in bytes of JSON, stand in no list. */
 export const longestListed = 4_096
 
+/** A search looks at so many jobs of a list, in its order, from where its page begins. */
+export const mostSearched = 5_000
+
+/** The minutes that activity is told of: the last hour. */
+export const activityMinutes = 60
+
+/** What was done in a minute. */
+export interface ActivityMinute {
+  /** When the minute began, as an RFC 3339 text with microseconds. */
+  readonly at: string
+  readonly completed: number
+  /** Jobs that failed for good in it and are still there. */
+  readonly failed: number
+  /** How long the last tries of the completed ones took, in milliseconds, on average and at most; null without one. */
+  readonly averageMs: number | null
+  readonly longestMs: number | null
+}
+
 /** A job that used up its tries or failed for good. */
 export interface FailedJob {
   readonly id: string

@@ -1,6 +1,6 @@
 /** What the OpenAPI document tells admins of the queue: counts, pauses, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
 
-import { jobStates, longestListed, mostBehind } from "../job/state.ts"
+import { activityMinutes, jobStates, longestListed, mostBehind, mostSearched } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref } from "./openapi-schema.ts"
 
@@ -96,6 +96,17 @@ const running = whole({
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
 })
 
+const minute = whole({
+  at: { ...instant, description: "When the minute began." },
+  completed: count,
+  failed: { ...count, description: "Jobs that failed for good in it and are still there." },
+  averageMs: {
+    ...orNull(count),
+    description: "How long the last tries of the completed ones took on average; null without one."
+  },
+  longestMs: { ...orNull(count), description: "The longest of them." }
+})
+
 const query = (name: string, description: string, schema: Doc, required = false): Doc => ({
   name,
   in: "query",
@@ -133,6 +144,11 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     summary,
     parameters: [
       query("name", "Only jobs of this name.", text),
+      query(
+        "search",
+        `A part of the name, key, group or error, or of a text or number that is the payload or a direct member of it, ignoring case; or the whole id. Payloads of at most ${longestListed} bytes are searched, and the next ${mostSearched} jobs of the list.`,
+        { type: "string", maxLength: 200 }
+      ),
       ...more,
       query("page_size", "0 or absent: 50. At most 500.", count),
       query("page_token", "`next_page_token` of the page before.", text)
@@ -172,6 +188,15 @@ export const jobPaths = (parent: string, tag: string): Doc => {
           "200": answered("Every name that has jobs or is declared.", whole({ jobs: list(counts) })),
           ...refusals(400, 401, 403)
         }
+      }
+    },
+    [`${parent}/jobs/activity`]: {
+      get: {
+        operationId: "getJobActivity",
+        tags: [tag],
+        summary: `Completed and failed jobs of the last ${activityMinutes} minutes, the oldest minute first`,
+        parameters: [query("name", "Only jobs of this name.", text)],
+        responses: { "200": answered("The minutes.", whole({ minutes: list(minute) })), ...refusals(400, 401, 403) }
       }
     },
     [`${parent}/jobs/failed`]: {

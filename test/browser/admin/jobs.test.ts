@@ -263,6 +263,87 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
     })
   })
 
+  it("searches failed and waiting jobs, and keeps the search in the address", async () => {
+    await stage.database.execute(
+      `select jobs.enqueue('test/found', '{"order":"Lamp 77"}', run_at => now() + interval '1 day')`
+    )
+    await using({}, async (page, jobs) => {
+      await jobs.open()
+      await jobs.search("551")
+      await jobs.row("SMTP 550").waitFor({ state: "detached" })
+      await jobs.row("SMTP 551").waitFor()
+      expect(new URL(page.url()).searchParams.get("search")).toBe("551")
+      // What is done to all of a name is not offered for what was found.
+      expect(await jobs.button("Delete all").count()).toBe(0)
+      await jobs.search("nothing of this")
+      await page.getByRole("heading", { name: "No job was found" }).waitFor()
+      await jobs.search("")
+      await jobs.row("SMTP 550").waitFor()
+      await jobs.tab("Waiting")
+      await jobs.search("lamp 77")
+      await jobs.row("test/found").waitFor()
+      expect(await jobs.row("orders/report").count()).toBe(0)
+    })
+  })
+
+  it("retries, deletes, runs and cancels several at once; what has gone meanwhile is left out", async () => {
+    await stage.database.execute(
+      `select jobs.enqueue('test/several', to_json(n)::jsonb, run_at => now() + interval '1 day') from generate_series(1, 4) n`
+    )
+    await using({ allow: /404/ }, async (page, jobs) => {
+      await jobs.open()
+      await jobs.choose("test/broken", 0)
+      await jobs.choose("test/broken", 1)
+      await jobs.button("Retry 2").click()
+      await jobs.toast("2 jobs are tried again now").waitFor()
+      await jobs.row("test/broken").waitFor({ state: "detached" })
+      await fail("test/broken", {}, "once more")
+      await fail("test/broken", {}, "again")
+      await jobs.open("?name=test/broken")
+      await jobs.row("again").waitFor()
+      await page.getByRole("checkbox", { name: "Choose all 2" }).focus()
+      await page.keyboard.press("Space")
+      await jobs.button("Delete 2").click()
+      await page.getByRole("alertdialog", { name: "Delete 2 failed jobs?" }).waitFor()
+      await jobs.confirm()
+      await page.getByRole("heading", { name: "No job has failed" }).waitFor()
+
+      await jobs.open("/waiting?name=test/several")
+      for (const index of [0, 1, 2]) await jobs.choose("test/several", index)
+      // The first of them goes when it is asked for.
+      await page.route("**/api/jobs/pending/*:run", async (route) => {
+        await stage.database.execute("delete from jobs._private_jobs where payload::text = '1'")
+        await route.continue()
+      }, { times: 1 })
+      await jobs.button("Run 3 now").click()
+      await jobs.toast("2 jobs are due now").waitFor()
+      expect(
+        await stage.database.rows(
+          "select payload::text from jobs._private_jobs where run_at <= now() and payload::text in ('1', '2', '3', '4') order by 1"
+        )
+      ).toEqual([["2"], ["3"]])
+      await page.getByRole("checkbox", { name: "Choose all 3" }).check()
+      await jobs.button("Cancel 3").click()
+      const dialog = page.getByRole("alertdialog", { name: "Cancel these 3 jobs?" })
+      await dialog.getByRole("button", { name: "Cancel 3" }).click()
+      await jobs.toast("3 jobs cancelled").waitFor()
+      await page.getByRole("heading", { name: "No job waits" }).waitFor()
+    })
+  })
+
+  it("draws what was done in the last hour, and says it in words", async () => {
+    await stage.database.execute(
+      `delete from jobs.completed; insert into jobs.completed (id, task_id, attempts, run_at, started_at, completed_at)
+      select n, (select min(id) from jobs._private_tasks), 1, now(), now() - interval '2 minutes', now() - interval '2 minutes' + n * interval '1 second'
+      from generate_series(1, 3) n`
+    )
+    await using({}, async (page, jobs) => {
+      await jobs.open("/queues")
+      await page.getByRole("img", { name: /^Jobs a minute, last hour\. 3 done, \d+ failed$/ }).waitFor()
+      await page.getByRole("img", { name: /^Duration, last hour\. 2 s on average, 3 s at most$/ }).waitFor()
+    })
+  })
+
   it("says what is wrong when the service refuses, with a way on", async () => {
     await using({ allow: /503/ }, async (page, jobs) => {
       await page.route("**/api/jobs/failed?**", (route) =>

@@ -12,13 +12,16 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { type FailedJob, jobPath, useJobs, useQueues, useWhole } from "./queues.ts"
+import { type FailedJob, hasGone, jobPath, useJobs, useQueues, useWhole } from "./queues.ts"
+import { eachOf, SearchJobs, useChoice } from "./search.tsx"
 
 /** The jobs of an action: one job, or all of some names. */
-type Chosen = { readonly id: string; readonly name: string } | {
+type Chosen = { readonly jobs: ReadonlyArray<{ readonly id: string; readonly name: string }> } | {
   readonly names: readonly string[]
   readonly count: number
 }
+
+const sizeOf = (chosen: Chosen): number => "jobs" in chosen ? chosen.jobs.length : chosen.count
 
 const path = (chosen: { readonly id: string } | null, verb: string): string =>
   chosen === null ? `/jobs/failed${verb}` : jobPath("failed", chosen, verb)
@@ -69,19 +72,22 @@ export const FailedJobs = (): ReactNode => {
   const { now } = useReader()
   const { query } = usePlace()
   const name = query.get("name")
+  const search = query.get("search")
   const open = query.get("id")
   const queries = useQueryClient()
   const act = useAct()
   const picker = useId()
   const [deleting, setDeleting] = useState<Chosen | null>(null)
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<FailedJob>("failed", {
-    name
+    name,
+    search
   })
   const queues = useQueues(5_000).data ?? []
   const failing = queues.filter(({ failed }) => failed > 0)
   const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
   const job = all.find(({ id }) => id === open)
-  const chosen: Chosen = {
+  const { choice, chosen: picked, clear } = useChoice(all)
+  const chosen: Chosen = picked.length > 0 ? { jobs: picked } : {
     names: name === null ? failing.map((queue) => queue.name) : [name],
     count: failing.reduce((sum, queue) => name === null || queue.name === name ? sum + queue.failed : sum, 0)
   }
@@ -91,9 +97,10 @@ export const FailedJobs = (): ReactNode => {
     const verb = method === "POST" ? ":retry" : ""
     let count = 0
     const done = await act(async () => {
-      if ("id" in of) {
-        await client.request({ method, path: path(of, verb), system: true })
-        count = 1
+      if ("jobs" in of) {
+        const one = (job: { readonly id: string }) => client.request({ method, path: path(job, verb), system: true })
+        // One alone says why it is refused.
+        count = await eachOf(of.jobs, one, (error) => of.jobs.length > 1 && hasGone(error))
         return
       }
       for (const each of of.names) {
@@ -107,6 +114,7 @@ export const FailedJobs = (): ReactNode => {
       }
     })
     if (done) say(method === "POST" ? w.retried(count, format.count(count)) : w.deleted(count, format.count(count)))
+    if (done) clear()
     await queries.invalidateQueries({ queryKey: ["jobs"] })
   }
 
@@ -129,7 +137,7 @@ export const FailedJobs = (): ReactNode => {
   ]
   return (
     <>
-      {(name !== null || failing.length > 0) && (
+      {(name !== null || search !== null || failing.length > 0) && (
         <div className={style.filter}>
           <label htmlFor={picker}>{w.job}</label>
           <div className="input">
@@ -144,27 +152,41 @@ export const FailedJobs = (): ReactNode => {
               ))}
             </select>
           </div>
+          <SearchJobs />
           <span className="grow" />
-          {chosen.count > 0 && (
+          {(picked.length > 0 || (search === null && sizeOf(chosen) > 0)) && (
             <>
-              <button type="button" className="btn" onClick={() => void run(chosen, "POST")}>{w.retryAll}</button>
-              <button type="button" className="btn danger" onClick={() => setDeleting(chosen)}>{w.deleteAll}</button>
+              <button type="button" className="btn" onClick={() => void run(chosen, "POST")}>
+                {picked.length > 0 ? w.retrySome(format.count(picked.length)) : w.retryAll}
+              </button>
+              <button type="button" className="btn danger" onClick={() => setDeleting(chosen)}>
+                {picked.length > 0 ? w.deleteSome(format.count(picked.length)) : w.deleteAll}
+              </button>
             </>
           )}
         </div>
       )}
       {all.length === 0
-        ? <Empty title={w.noneTitle} text={w.noneText} />
+        ? search === null
+          ? <Empty title={w.noneTitle} text={w.noneText} />
+          : <Empty title={w.noneFound} text={w.searchHint} />
         : (
           <Split
             label={job?.name ?? w.failedTitle}
             beside={job === undefined ?
               null :
-              <Detail job={job} onRetry={() => void run(job, "POST")} onDelete={() => setDeleting(job)} />}
+              (
+                <Detail
+                  job={job}
+                  onRetry={() => void run({ jobs: [job] }, "POST")}
+                  onDelete={() => setDeleting({ jobs: [job] })}
+                />
+              )}
           >
             <Table
               label={w.failedTitle}
               rows={all}
+              choice={choice}
               columns={columns}
               idOf={({ id }) => id}
               nameOf={(each) => each.name}
@@ -175,9 +197,9 @@ export const FailedJobs = (): ReactNode => {
       {deleting !== null && (
         <Dialog
           alert
-          title={"id" in deleting
-            ? w.deleteOne(deleting.name)
-            : w.deleteTitle(deleting.count, format.count(deleting.count))}
+          title={"jobs" in deleting && deleting.jobs.length === 1
+            ? w.deleteOne(deleting.jobs[0]?.name ?? "")
+            : w.deleteTitle(sizeOf(deleting), format.count(sizeOf(deleting)))}
           text={w.deleteText}
           onClose={() => setDeleting(null)}
           footer={

@@ -12,6 +12,7 @@ import { client } from "../model/client.ts"
 import { type Column, Empty, Listing, Moment, type PageProps, Tabs, Top, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaces } from "../place/places.ts"
+import { Activity } from "./activity.tsx"
 import { FailedJobs } from "./failed.tsx"
 import { PendingJobs } from "./pending.tsx"
 import { type Queue, useQueues } from "./queues.ts"
@@ -116,7 +117,12 @@ const Queues = (): ReactNode => {
       )
     }
   ]
-  return <Listing label={w.queues} rows={data} columns={columns} idOf={({ name }) => name} />
+  return (
+    <>
+      <Activity name={null} />
+      <Listing label={w.queues} rows={data} columns={columns} idOf={({ name }) => name} />
+    </>
+  )
 }
 
 const tones = { running: "info", retrying: "warn", failed: "bad", completed: "ok" } as const

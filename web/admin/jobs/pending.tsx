@@ -12,8 +12,9 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
+import { hasGone, jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
 import { RunningJobs } from "./running.tsx"
+import { eachOf, SearchJobs, useChoice } from "./search.tsx"
 
 /** Runs of schedules have negative ids. One that has not begun has its time. */
 const mayHurry = ({ attempts, held, id }: PendingJob): boolean => !held && (attempts > 0 || !id.startsWith("-"))
@@ -67,7 +68,13 @@ const Detail = (
   )
 }
 
-const Waiting = ({ name, state }: { readonly name: string | null; readonly state: string | null }): ReactNode => {
+interface WaitingProps {
+  readonly name: string | null
+  readonly state: string | null
+  readonly search: string | null
+}
+
+const Waiting = ({ name, search, state }: WaitingProps): ReactNode => {
   const w = useMessages().jobs
   const pw = useMessages().place
   const { format } = useLocale()
@@ -75,20 +82,30 @@ const Waiting = ({ name, state }: { readonly name: string | null; readonly state
   const open = usePlace().query.get("id")
   const queries = useQueryClient()
   const act = useAct()
-  const [cancelling, setCancelling] = useState<PendingJob | null>(null)
+  const [cancelling, setCancelling] = useState<readonly PendingJob[] | null>(null)
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<PendingJob>("pending", {
     name,
-    state
+    state,
+    search
   })
   const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
+  const { choice, chosen, clear } = useChoice(all)
   const job = all.find(({ id }) => id === open)
 
-  const run = async (of: PendingJob, method: "POST" | "DELETE"): Promise<void> => {
+  const run = async (of: readonly PendingJob[], method: "POST" | "DELETE"): Promise<void> => {
     setCancelling(null)
+    let count = 0
     const done = await act(async () => {
-      await client.request({ method, path: jobPath("pending", of, method === "POST" ? ":run" : ""), system: true })
+      const one = (job: PendingJob) =>
+        client.request({ method, path: jobPath("pending", job, method === "POST" ? ":run" : ""), system: true })
+      // One alone says why it is refused.
+      count = await eachOf(of, one, (error) => of.length > 1 && hasGone(error))
     })
-    if (done) say(method === "POST" ? w.hurried : w.cancelled)
+    if (done) {
+      clear()
+      const words = method === "POST" ? [w.hurried, w.hurriedSome] as const : [w.cancelled, w.cancelledSome] as const
+      say(of.length === 1 ? words[0] : words[1](count, format.count(count)))
+    }
     await queries.invalidateQueries({ queryKey: ["jobs"] })
   }
 
@@ -123,18 +140,43 @@ const Waiting = ({ name, state }: { readonly name: string | null; readonly state
   ]
   return (
     <>
+      {chosen.length > 0 && (
+        <div className={style.filter} role="group" aria-label={w.chosen(format.count(chosen.length))}>
+          <span className="dim">{w.chosen(format.count(chosen.length))}</span>
+          <span className="grow" />
+          <button
+            type="button"
+            className="btn"
+            onClick={() =>
+              void run(chosen, "POST")}
+          >
+            {w.runSome(format.count(chosen.length))}
+          </button>
+          <button
+            type="button"
+            className="btn danger"
+            onClick={() =>
+              setCancelling(chosen)}
+          >
+            {w.cancelSome(format.count(chosen.length))}
+          </button>
+        </div>
+      )}
       {all.length === 0
-        ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} />
+        ? search === null
+          ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} />
+          : <Empty title={w.noneFound} text={w.searchHint} />
         : (
           <Split
             label={job?.name ?? w.waitingTitle}
             beside={job === undefined ?
               null :
-              <Detail job={job} onHurry={() => void run(job, "POST")} onCancel={() => setCancelling(job)} />}
+              <Detail job={job} onHurry={() => void run([job], "POST")} onCancel={() => setCancelling([job])} />}
           >
             <Table
               label={w.waitingTitle}
               rows={all}
+              choice={choice}
               columns={columns}
               idOf={({ id }) => id}
               nameOf={(each) => each.name}
@@ -145,14 +187,16 @@ const Waiting = ({ name, state }: { readonly name: string | null; readonly state
       {cancelling !== null && (
         <Dialog
           alert
-          title={w.cancelTitle(cancelling.name)}
+          title={cancelling.length === 1
+            ? w.cancelTitle(cancelling[0]?.name ?? "")
+            : w.cancelSomeTitle(format.count(cancelling.length))}
           text={w.cancelText}
           onClose={() => setCancelling(null)}
           footer={
             <>
               <Cancel onPress={() => setCancelling(null)} />
               <button type="button" className="btn danger primary" onClick={() => void run(cancelling, "DELETE")}>
-                {w.cancelJob}
+                {cancelling.length === 1 ? w.cancelJob : w.cancelSome(format.count(cancelling.length))}
               </button>
             </>
           }
@@ -169,10 +213,11 @@ export const PendingJobs = (): ReactNode => {
   const { query } = usePlace()
   const name = query.get("name")
   const state = query.get("state")
+  const search = query.get("search")
   const waiting = (useQueues(5_000).data ?? []).filter((queue) => queue.waiting + queue.retrying + queue.running > 0)
   return (
     <>
-      {(name !== null || state !== null || waiting.length > 0) && (
+      {(name !== null || state !== null || search !== null || waiting.length > 0) && (
         <div className={style.filter}>
           <label htmlFor={picker}>{w.job}</label>
           <div className="input">
@@ -199,9 +244,12 @@ export const PendingJobs = (): ReactNode => {
               <option value="running">{w.running}</option>
             </select>
           </div>
+          <SearchJobs />
         </div>
       )}
-      {state === "running" ? <RunningJobs name={name} /> : <Waiting name={name} state={state} />}
+      {state === "running"
+        ? <RunningJobs name={name} search={search} />
+        : <Waiting name={name} search={search} state={state} />}
     </>
   )
 }

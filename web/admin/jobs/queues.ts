@@ -1,6 +1,7 @@
 /** The types of the service's answers about jobs, and their queries. */
 
 import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query"
+import { ProblemError } from "../../client/index.ts"
 import { client } from "../model/client.ts"
 
 export interface Queue {
@@ -102,7 +103,10 @@ interface JobPage<Job> {
 const polledPages = 2
 
 /** Jobs of a list in pages. The first ones are read again every five seconds. */
-export const useJobs = <Job>(list: List, of: { readonly name: string | null; readonly state?: string | null }) =>
+export const useJobs = <Job>(
+  list: List,
+  of: { readonly name: string | null; readonly state?: string | null; readonly search?: string | null }
+) =>
   useInfiniteQuery({
     queryKey: ["jobs", list, of],
     staleTime: 2_000,
@@ -132,3 +136,7 @@ export const useWhole = <Job extends BegunJob | FailedJob | PendingJob>(list: Li
     queryFn: async ({ signal }): Promise<Job> =>
       (await client.request<Job>({ method: "GET", path: jobPath(list, job), system: true, signal })).data
   }).data ?? job
+
+/** Whether a job was refused because it has gone on meanwhile: nobody has it, or somebody else has it now. */
+export const hasGone = (error: unknown): boolean =>
+  error instanceof ProblemError && (error.status === 404 || error.status === 409)

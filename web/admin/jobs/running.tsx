@@ -60,18 +60,22 @@ const Detail = ({ job }: { readonly job: BegunJob }): ReactNode => {
   )
 }
 
-export const RunningJobs = ({ name }: { readonly name: string | null }): ReactNode => {
+export const RunningJobs = (
+  { name, search }: { readonly name: string | null; readonly search: string | null }
+): ReactNode => {
   const w = useMessages().jobs
   const pw = useMessages().place
   const { now } = useReader()
   const open = usePlace().query.get("id")
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<BegunJob>("running", {
-    name
+    name,
+    search
   })
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
   const all = data.pages.flatMap(({ jobs }) => jobs)
   const job = all.find(({ id }) => id === open)
+  if (all.length === 0 && search !== null) return <Empty title={w.noneFound} text={w.searchHint} />
   if (all.length === 0) return <Empty title={w.noneRunTitle} text={w.noneRunText} />
   const columns: ReadonlyArray<Column<BegunJob>> = [
     { name: "job", label: w.job, cell: (each) => each.name },

@@ -490,6 +490,28 @@ export const en = {
     untold: "It tells nothing of itself.",
     noneRunTitle: "No job runs",
     noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
+    search: "Search jobs",
+    searchHint: "Part of a name, key, group, error or payload, or a whole ID",
+    noneFound: "No job was found",
+    choose: (name: string, id: string): string => `Choose ${name} ${id}`,
+    chooseAll: (count: string): string => `Choose all ${count}`,
+    chosen: (count: string): string => `${count} chosen`,
+    retrySome: (count: string): string => `Retry ${count}`,
+    deleteSome: (count: string): string => `Delete ${count}`,
+    runSome: (count: string): string => `Run ${count} now`,
+    cancelSome: (count: string): string => `Cancel ${count}`,
+    cancelSomeTitle: (count: string): string => `Cancel these ${count} jobs?`,
+    hurriedSome: (count: number, numeral: string): string =>
+      `${numeral} ${count === 1 ? "job is" : "jobs are"} due now`,
+    cancelledSome: (count: number, numeral: string): string => `${numeral} ${count === 1 ? "job" : "jobs"} cancelled`,
+    activity: "The last hour",
+    perMinute: "Jobs a minute, last hour",
+    duration: "Duration, last hour",
+    doneInHour: (_done: number, done: string, failed: number, numeral: string): string =>
+      failed === 0 ? `${done} done` : `${done} done, ${numeral} failed`,
+    noneDone: "None done",
+    lasted: (average: string, longest: string): string => `${average} on average, ${longest} at most`,
+    seconds: (count: string): string => `${count} s`,
     states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
   },
   /** Fields of related records. */

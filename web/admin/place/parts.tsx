@@ -70,6 +70,16 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode
 }
 
+/** Which rows of a table are chosen, by a box before each. */
+export interface Choice<Row> {
+  /** The names of the box that chooses all rows, and of that of a row. */
+  readonly all: string
+  readonly one: (row: Row) => string
+  readonly count: number
+  readonly has: (row: Row) => boolean
+  readonly set: (rows: readonly Row[], on: boolean) => void
+}
+
 interface TableProps<Row> {
   readonly label: string
   readonly rows: readonly Row[]
@@ -77,7 +87,29 @@ interface TableProps<Row> {
   readonly idOf: (row: Row) => string
   /** The name of a row, for the button that opens it. Without this function, rows do not open. */
   readonly nameOf?: (row: Row) => string
+  /** Without it, no row can be chosen. */
+  readonly choice?: Choice<Row>
 }
+
+interface BoxProps {
+  readonly label: string
+  readonly on: boolean
+  /** Some but not all are chosen. */
+  readonly some?: boolean
+  readonly onChange: (on: boolean) => void
+}
+
+const Box = ({ label, on, onChange, some = false }: BoxProps): ReactNode => (
+  <input
+    type="checkbox"
+    aria-label={label}
+    checked={on}
+    ref={(box) => {
+      if (box !== null) box.indeterminate = some
+    }}
+    onChange={({ target }) => onChange(target.checked)}
+  />
+)
 
 /** Most characters of a value that are drawn: a browser measures each of those that do not fit, too. */
 export const mostShown = 500
@@ -87,7 +119,9 @@ const lineOf = (content: ReactNode): ReactNode =>
   typeof content === "string" ? <bdi className="cut">{short(content, mostShown)}</bdi> : content
 
 /** A table. The address's `id` is the open row. `J` and `K` open the next and the previous row. */
-export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }: TableProps<Row>): ReactNode => {
+export const Table = <Row extends object>(
+  { choice, columns, idOf, label, nameOf, rows }: TableProps<Row>
+): ReactNode => {
   const open = usePlace().query.get("id")
   const body = useRef<HTMLTableSectionElement>(null)
   const step = (by: number): void => {
@@ -104,7 +138,7 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
     <table className={style.table} aria-label={label}>
       <thead>
         <tr>
-          {columns.map((column) => (
+          {columns.map((column, index) => (
             <th
               key={column.name}
               scope="col"
@@ -112,7 +146,19 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
               data-wide={column.wide}
               data-spare={column.spare}
             >
-              {column.label}
+              {index === 0 && choice !== undefined
+                ? (
+                  <span className={style.marked}>
+                    <Box
+                      label={choice.all}
+                      on={choice.count > 0 && choice.count === rows.length}
+                      some={choice.count > 0 && choice.count < rows.length}
+                      onChange={(on) => choice.set(rows, on)}
+                    />
+                    {column.label}
+                  </span>
+                )
+                : column.label}
             </th>
           ))}
         </tr>
@@ -120,21 +166,27 @@ export const Table = <Row extends object>({ columns, idOf, label, nameOf, rows }
       <tbody ref={body}>
         {rows.map((row) => {
           const id = idOf(row)
+          const name = nameOf === undefined
+            ? lineOf(first?.cell(row))
+            : (
+              <button
+                type="button"
+                className={style.opens}
+                aria-expanded={id === open}
+                onClick={() => setQuery({ id: id === open ? null : id }, { replace: open !== null })}
+              >
+                {lineOf(first?.cell(row) ?? nameOf(row))}
+              </button>
+            )
           return (
             <tr key={id} data-open={id === open ? "" : undefined}>
               <th scope="row">
-                {nameOf === undefined
-                  ? lineOf(first?.cell(row))
-                  : (
-                    <button
-                      type="button"
-                      className={style.opens}
-                      aria-expanded={id === open}
-                      onClick={() => setQuery({ id: id === open ? null : id }, { replace: open !== null })}
-                    >
-                      {lineOf(first?.cell(row) ?? nameOf(row))}
-                    </button>
-                  )}
+                {choice === undefined ? name : (
+                  <span className={style.marked}>
+                    <Box label={choice.one(row)} on={choice.has(row)} onChange={(on) => choice.set([row], on)} />
+                    {name}
+                  </span>
+                )}
               </th>
               {rest.map((column) => (
                 <td

@@ -15,6 +15,13 @@ export const jobsPage = (page: Page, url: string) => ({
     await page.getByRole("button", { name, exact: true }).first().click()
     await page.getByRole("complementary", { name }).waitFor()
   },
+  search: async (text: string) => {
+    await page.getByRole("searchbox", { name: "Search jobs" }).fill(text)
+    await page.keyboard.press("Enter")
+  },
+  /** The box of a job of a name, by its place among those. */
+  choose: (name: string, index: number) =>
+    page.getByRole("row").filter({ hasText: name }).nth(index).getByRole("checkbox").check(),
   detail: page.getByRole("complementary"),
   error: page.getByLabel("Last error"),
   payload: page.getByLabel("Payload"),

@@ -1,0 +1,91 @@
+/** The search of a list of jobs, and what is chosen of its rows. The address has the searched text; a choice is of this visit. */
+
+import { Search } from "lucide-react"
+import { type ReactNode, useRef, useState } from "react"
+import { setQuery, usePlace } from "../ground/location.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
+import type { Choice } from "../place/parts.tsx"
+
+/** The service searches for no longer texts. */
+const longest = 200
+
+export const SearchJobs = (): ReactNode => {
+  const w = useMessages().jobs
+  const searched = usePlace().query.get("search") ?? ""
+  const input = useRef<HTMLInputElement>(null)
+  const search = (text: string): void => {
+    if (text !== searched) setQuery({ search: text || null, id: null })
+  }
+  return (
+    <form
+      role="search"
+      className="input"
+      onSubmit={(event) => {
+        event.preventDefault()
+        search(input.current?.value.trim() ?? "")
+      }}
+    >
+      <Search className="icon" aria-hidden="true" />
+      <input
+        key={searched}
+        ref={input}
+        type="search"
+        aria-label={w.search}
+        placeholder={w.search}
+        title={w.searchHint}
+        defaultValue={searched}
+        maxLength={longest}
+        onChange={({ target }) => {
+          if (target.value === "") search("")
+        }}
+      />
+    </form>
+  )
+}
+
+/** Jobs that are chosen of those that are listed. What is listed no longer is chosen no longer. */
+export const useChoice = <Job extends { readonly id: string; readonly name: string }>(
+  jobs: readonly Job[]
+): { readonly chosen: readonly Job[]; readonly choice: Choice<Job>; readonly clear: () => void } => {
+  const w = useMessages().jobs
+  const { format } = useLocale()
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+  const chosen = jobs.filter(({ id }) => ids.has(id))
+  return {
+    chosen,
+    clear: () => setIds(new Set()),
+    choice: {
+      all: w.chooseAll(format.count(jobs.length)),
+      one: ({ id, name }) => w.choose(name, id),
+      count: chosen.length,
+      has: ({ id }) => ids.has(id),
+      set: (rows, on) =>
+        setIds(
+          new Set(
+            [...ids].filter((id) => !rows.some((row) => row.id === id)).concat(on ? rows.map(({ id }) => id) : [])
+          )
+        )
+    }
+  }
+}
+
+/**
+ * Does the same to each of some jobs, one request after the other, and tells how many it was done to. A job that has gone on meanwhile is left out. Any other
+ * refusal ends it.
+ */
+export const eachOf = async <Job extends object>(
+  jobs: readonly Job[],
+  act: (job: Job) => Promise<unknown>,
+  isGone: (error: unknown) => boolean
+): Promise<number> => {
+  let count = 0
+  for (const job of jobs) {
+    try {
+      await act(job)
+      count++
+    } catch (error) {
+      if (!isGone(error)) throw error
+    }
+  }
+  return count
+}
