@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { Client } from "pg"
+import { createClient } from "resource-admin/client"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { refreshesSchema } from "../../adapters/postgres/refreshes.ts"
@@ -121,6 +122,19 @@ describe("materialized views", () => {
     expect(ids.every((id) => typeof id === "string")).toBe(true)
     const jobs = await call(admin, "GET", "/api/jobs/failed")
     expect(jobs.text).not.toContain("views.refresh")
+  })
+
+  it("are refreshed by the typed client, which tells the job and what is refused", async () => {
+    const clientOf = (caller: TestCaller) =>
+      createClient<typeof config>({
+        baseUrl: "http://service.test",
+        token: tokenOf(caller),
+        fetch: (url, init) => service.fetch(new Request(url, init))
+      })
+    expect(await clientOf(clerk).resource("totals").refresh()).toEqual({ job: expect.any(String) as string })
+    await drained()
+    await expect(clientOf(admin).resource("totals").refresh()).rejects.toMatchObject({ status: 403 })
+    await expect(clientOf(clerk).resource("plain").refresh()).rejects.toMatchObject({ status: 404 })
   })
 
   it("do not keep readers away where a unique index allows it", async () => {

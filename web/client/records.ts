@@ -300,6 +300,8 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     query?: AggregateQuery<C, Name, Group, Measure>,
     options?: CallOptions
   ) => Promise<Groups<C, Name, Group, Measure>>
+  /** Of a materialized view: has a job refresh it, and tells its id. The answer does not wait for the job; `refreshed_at` of lists tells when it has ended. */
+  readonly refresh: (options?: CallOptions) => Promise<{ readonly job: string }>
   /** Uploads a file. `value` of the answer is the value for a write of the field. */
   readonly upload: (
     field: FileFieldOf<C, Name>,
@@ -465,10 +467,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     where: (build) => build(fieldScope as never),
     list: (query = {}, options) => list(query, options, false) as never,
     search: (query = {}, options) => list(query, options, true) as never,
-    seek: async (position, query = {}, options) => {
-      const data = await read<SeekPage<never>>(":seek", { ...query, position }, options)
-      return { ...data, items: data.items.map(present) }
-    },
+    seek: async (position, query = {}, options) => page(await send(asked(":seek", { ...query, position }, options))),
     get: async (key, query = {}, options) => await one(key, query, options) as never,
     getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
     create: async (json, options) => write("POST", path, options, { json }),
@@ -490,6 +489,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
     series: (query, options) => read(":series", query, options),
     histogram: (query, options) => read(":histogram", query, options),
     aggregate: async (query = {}, options) => (await ask(":aggregate", query, options)).data as never,
+    refresh: async (options) => write("POST", `${path}:refresh`, options),
     upload: (field, file, options) => upload(name, field, file, options),
     watch: (options) => watch(path, filterOf(options?.filter), options)
   }

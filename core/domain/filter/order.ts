@@ -11,7 +11,7 @@ import { hasOrder } from "../value/traits.ts"
 import { maxWords } from "./functions.ts"
 import type { Token } from "./lex.ts"
 import { decode, scan } from "./lex.ts"
-import { pathFrom, textProblem } from "./parse.ts"
+import { openQuote, pathFrom, textProblem } from "./parse.ts"
 import type { Word } from "./parse.ts"
 import { follow, hintFor, isWhole, relationSteps } from "./path.ts"
 import type { Traveller } from "./path.ts"
@@ -38,21 +38,23 @@ interface WrittenKey {
 }
 
 /** The arguments of a `rank` that begins at a parenthesis. */
-const rankAt = (text: string, open: Token): Result.Result<NonNullable<WrittenKey["rank"]>, FilterError> => {
+const rankAt = (text: string, bracket: Token): Result.Result<NonNullable<WrittenKey["rank"]>, FilterError> => {
   const tokens: Token[] = []
-  for (let at = open.end; tokens.length < 4;) {
+  for (let at = bracket.end; tokens.length < 4;) {
     const token = scan(text, at)
     tokens.push(token)
     at = token.end
     if (token.kind === "end") break
   }
+  const open = tokens.find(({ kind }) => kind === "unterminated")
+  if (open !== undefined) return Result.fail(openQuote(open))
   const [vector, comma, words, close] = tokens
   return vector?.kind === "word" && comma?.kind === "," && (words?.kind === "word" || words?.kind === "string") &&
       close?.kind === ")"
     ? Result.succeed({ vector, text: words, end: close.end })
     : Result.fail(
       refusal("syntax", "rank() takes a search vector and a text.", "Write rank(vector, \"text\") desc.", {
-        start: open.start,
+        start: bracket.start,
         end: tokens.at(-1)!.end
       })
     )
@@ -69,6 +71,8 @@ const direction = (token: Token): FilterError => {
 const unexpected = (token: Token, code: FilterErrorCode = "syntax"): FilterError =>
   token.kind === "end" || token.kind === ","
     ? refusal(code, "A field's name is missing here.", example, token)
+    : token.kind === "unterminated"
+    ? openQuote(token)
     : token.kind === "string"
     ? refusal(code, "A field's name stands without quotes.", example, token)
     : refusal(code, `${quote(token.text)} cannot stand here.`, example, token)

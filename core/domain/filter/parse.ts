@@ -136,14 +136,7 @@ class Parser {
 
   read(from: number): Token {
     const token = scan(this.text, from)
-    if (token.kind === "unterminated") {
-      this.refuse(
-        "syntax",
-        "This quoted text has no end.",
-        "Close the quote, or write \\\" or \\' for a quote inside the text.",
-        token
-      )
-    }
+    if (token.kind === "unterminated") throw new Refused(openQuote(token))
     if (token.kind === "stray") this.refuse("syntax", "This character cannot stand here.", quoteHint, token)
     return token
   }
@@ -532,6 +525,15 @@ export const pathFrom = (text: string, word: Token): Result.Result<Token, Filter
   }
   return Result.succeed({ ...word, text: path, end })
 }
+
+/** Refuses a quote without its partner. */
+export const openQuote = (span: Span): FilterError =>
+  refusal(
+    "syntax",
+    "This quoted text has no end.",
+    "Close the quote, or write \\\" or \\' for a quote inside the text.",
+    span
+  )
 
 /** Refuses a text that is too long or holds characters that no database stores. */
 export const textProblem = (text: string, most: number, what: string): FilterError | null => {

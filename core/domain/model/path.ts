@@ -21,9 +21,9 @@ export const nameText = (name: string): string =>
 /** A path as a text. */
 export const pathText = (names: readonly string[]): string => names.map(nameText).join(".")
 
-/** The parts of a text between its periods; those in quotes are left alone. */
-export const pathParts = (text: string): readonly string[] => {
-  if (!text.includes("\"")) return text.split(".")
+/** The parts of a text between separators of one sign; those in quotes are left alone. */
+export const partsBetween = (text: string, separator: "." | ","): readonly string[] => {
+  if (!text.includes("\"")) return text.split(separator)
   const parts: string[] = []
   let from = 0
   let inside = false
@@ -31,7 +31,7 @@ export const pathParts = (text: string): readonly string[] => {
     const sign = text[at]
     if (sign === "\\" && inside) at++
     else if (sign === "\"") inside = !inside
-    else if (sign === "." && !inside) {
+    else if (sign === separator && !inside) {
       parts.push(text.slice(from, at))
       from = at + 1
     }
@@ -39,6 +39,9 @@ export const pathParts = (text: string): readonly string[] => {
   parts.push(text.slice(from))
   return parts
 }
+
+/** The parts of a path. */
+export const pathParts = (text: string): readonly string[] => partsBetween(text, ".")
 
 const quotedName = /^"((?:[^"\\]|\\(?:["\\]|u[0-9a-fA-F]{4}))+)"$/
 

@@ -8,6 +8,7 @@
  */
 
 import * as Result from "effect/Result"
+import { partsBetween } from "../model/path.ts"
 import type { ProblemError, Span } from "../problem.ts"
 
 /** Most characters of `expand`. */
@@ -233,9 +234,9 @@ const readText = function*(cursor: Cursor, name: string): Read<Inner> {
   return yield* refused(`The text of ${name} has no closing quote.`, { start: opening, end: text.length })
 }
 
-/** Splits a list of names; null where one of them is empty. */
+/** Splits a list of names, in whose quotes commas may stand; null where one of them is empty. */
 export const namesIn = (text: string): readonly string[] | null => {
-  const names = [...new Set(text.split(",").map((part) => part.trim()))]
+  const names = [...new Set(partsBetween(text, ",").map((part) => part.trim()))]
   return names.includes("") ? null : names
 }
 

@@ -60,6 +60,7 @@ it.each<readonly [body: unknown, parameter: string]>([
   [{ group_by: "status" }, "group_by"],
   [{ group_by: [["status"]] }, "group_by"],
   [{ measures: ["count,sum(total)"] }, "measures"],
+  [{ group_by: ["meta.\"a", "b\""] }, "group_by"],
   [{ measures: [""] }, "measures"],
   [{ limit: "5" }, "limit"],
   [{ page_size: 5 }, "page_size"],

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import { isTextList } from "../bag.ts"
 import { maxCharacters } from "../filter/parse.ts"
+import { partsBetween } from "../model/path.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
@@ -260,7 +261,9 @@ const elementError = (parameter: string, text: string): ProblemError | null => {
   const shaped = parameter === "expand" && text.includes("(")
   const read = shaped ? readExpand(text, []) : null
   if (read !== null && Result.isFailure(read)) return read.failure
-  return (shaped ? isOnePath(text) : !text.includes(",")) ? null : { parameter, message: "A name has no comma." }
+  // A quote without an end would go on in the next name.
+  const isOne = shaped ? isOnePath(text) : partsBetween(`${text},`, ",").length === 2
+  return isOne ? null : { parameter, message: "A name has no comma." }
 }
 
 /** The parameters of a body: the members of a JSON object. */

@@ -24,7 +24,10 @@ const products = defineResource("products", {
     id: f.integer().filterable().sortable(),
     name: f.text(),
     meta: f.json({ paths }).optional(),
-    raw: f.json({ paths: { n: f.decimal().filterable().sortable() }, type: "json" }).optional()
+    raw: f.json({
+      paths: { n: f.decimal().filterable().sortable(), "\"a,b\"": f.text().filterable().sortable() },
+      type: "json"
+    }).optional()
   },
   access: {
     read: ({ caller }) => caller.roles.includes("painter") ? where`meta.color = "red"` : true,
@@ -56,10 +59,10 @@ const fixture = {
     create table lines (id integer primary key, product_id integer not null references products)`,
   rows: {
     products: [
-      { id: 1, name: "a", meta: meta("red", exact("10.50"), "low"), raw: { n: exact("1e2") } },
+      { id: 1, name: "a", meta: meta("red", exact("10.50"), "low"), raw: { n: exact("1e2"), "a,b": "x" } },
       { id: 2, name: "b", meta: meta("Red", exact("9007199254740993"), "high", true), raw: { n: exact("1e999999") } },
       { id: 3, name: "c", meta: meta(7, "wide", "none"), raw: { n: "3" } },
-      { id: 4, name: "d", meta: meta("red", exact("9007199254740992"), "mid", true), raw: { n: 2 } },
+      { id: 4, name: "d", meta: meta("red", exact("9007199254740992"), "mid", true), raw: { n: 2, "a,b": "y" } },
       { id: 5, name: "e", meta: null, raw: null },
       { id: 6, name: "f", meta: [1], raw: 7 }
     ],
@@ -154,6 +157,30 @@ onBoth("paths into JSON", () => fixture, (use) => {
       { value: "Red", count: 1 },
       { value: "red", count: 1 }
     ])
+  })
+
+  it("have commas in the quotes of their names", async () => {
+    const name = `raw."a,b"`
+    expect(await ids({ filter: `${name}:*`, order_by: `${name} desc, id` })).toEqual([4, 1])
+    const asked = { group_by: `${name},meta.sold`, measures: `count,count_distinct(${name})`, order_by: `${name} desc` }
+    const groups = await use().get(admin, at("products:aggregate", { ...asked, filter: `${name}:*` }))
+    expect(groups.json["groups"], groups.text).toEqual([
+      { group: { [name]: "y", "meta.sold": true }, measures: { count: 1, [`count_distinct(${name})`]: 1 } },
+      { group: { [name]: "x", "meta.sold": false }, measures: { count: 1, [`count_distinct(${name})`]: 1 } }
+    ])
+    const posted = await use().call(admin, "POST", "/api/v1/products:aggregate", {
+      body: {
+        group_by: [name, "meta.sold"],
+        measures: ["count", `count_distinct(${name})`],
+        order_by: asked.order_by,
+        filter: `${name}:*`
+      }
+    })
+    expect(posted.json["groups"], posted.text).toEqual(groups.json["groups"])
+    for (const [query, resource] of [[{ order_by: `raw."a,b` }, "products"], [asked, "products:aggregate"]] as const) {
+      const answer = await ask({ ...query, order_by: `raw."a,b` }, admin, resource)
+      expect([answer.status, answer.json["detail"]]).toEqual([400, "This quoted text has no end."])
+    }
   })
 
   it("of a hidden field are unknown everywhere, byte for byte", async () => {

@@ -20,7 +20,7 @@ export const DataAge = ({ age, resource }: AgeProps): ReactNode => {
   const refresh = async (): Promise<void> => {
     setAsked(true)
     try {
-      await client.request({ method: "POST", path: `/${resource.name}:refresh` })
+      await client.resource(resource.name).refresh()
       say(t.list.refreshAsked)
     } catch (error) {
       sayProblem(error, t)
