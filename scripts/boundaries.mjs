@@ -92,7 +92,7 @@ const pages = [
   "field", // a plugin may draw a field
   "action chart filter form grid merge palette saved task", // parts of pages, and pages with none below them
   "list",
-  "board jobs record users webhooks", // a block and a record show rows as a list does
+  "board jobs layout record users webhooks", // a block and a record show rows as a list does
   "account", // the same accounts as among the users
   "shell", // the gate, the frame, and which page is at an address
   "main.tsx"

@@ -1,6 +1,7 @@
 /** A record on a narrow screen, in two lines: title and number, state and time. */
 
 import type { ReactNode } from "react"
+import type { MetaField } from "../../client/index.ts"
 import { fileOf, ListedPicture } from "../field/file.tsx"
 import { holdsFiles, isIdentifier, isMeasure, isState } from "../field/kind.ts"
 import { State, Value } from "../field/value.tsx"
@@ -33,6 +34,10 @@ const partsOf = (resource: Resource, columns: readonly Column[]) => {
     picture: fields.find(holdsFiles)
   }
 }
+
+/** The fields that a card shows: a list of cards asks for no others. */
+export const cardFields = (resource: Resource, columns: readonly Column[]): readonly MetaField[] =>
+  Object.values(partsOf(resource, columns)).filter((field) => field !== undefined)
 
 export const Card = ({ columns, record, resource }: CardProps): ReactNode => {
   const { lead, more, number, picture, state, time } = partsOf(resource, columns)

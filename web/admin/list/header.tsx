@@ -12,6 +12,7 @@ import { useLocale } from "../messages/locale.tsx"
 import { setPreferences } from "../messages/preferences.ts"
 import type { Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
+import type { Layout } from "./layout.ts"
 import style from "./list.module.css"
 import type { Reorder } from "./reorder.tsx"
 import type { ListRows, RowsQuery } from "./rows.ts"
@@ -19,11 +20,12 @@ import type { Choice } from "./state.ts"
 import { totalText } from "./total.ts"
 
 const DataAge = lazy(() => import("./age.tsx").then(({ DataAge }) => ({ default: DataAge })))
+const LayoutSwitch = lazy(() => import("./layout-switch.tsx").then(({ LayoutSwitch }) => ({ default: LayoutSwitch })))
 const ColumnPicker = lazy(() => import("./column-picker.tsx").then(({ ColumnPicker }) => ({ default: ColumnPicker })))
 
 interface HeaderProps {
   readonly resource: Resource
-  readonly rows: ListRows
+  readonly rows: Pick<ListRows, "total" | "age" | "reload" | "countExactly">
   readonly filter: string
   readonly deleted: boolean
   readonly order: string
@@ -31,13 +33,14 @@ interface HeaderProps {
   readonly args: RowsQuery["args"]
   readonly choices: readonly Choice[]
   readonly onChoices: (choices: readonly Choice[] | null) => void
-  readonly reorder: Reorder
+  readonly reorder: Pick<Reorder, "field" | "begin">
+  readonly layout: Layout
   /** What others added, beside the number of records: there it covers no row and moves none. */
   readonly news: ReactNode
 }
 
 export const ListHeader = (props: HeaderProps): ReactNode => {
-  const { args, choices, deleted, filter, news, onChoices, order, reorder, resource, rows } = props
+  const { args, choices, deleted, filter, layout, news, onChoices, order, reorder, resource, rows } = props
   const { format, t } = useLocale()
   const narrow = useNarrow()
   const { total } = rows
@@ -102,6 +105,11 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
         <button type="button" className="btn quiet bare" aria-label={t.shell.search} onClick={openPalette}>
           <Search className="icon" aria-hidden="true" />
         </button>
+      )}
+      {(total !== null || layout !== null) && resource.model.arguments === undefined && (
+        <Suspense fallback={null}>
+          <LayoutSwitch resource={resource} layout={layout} />
+        </Suspense>
       )}
       {!narrow && (
         <Box

@@ -5,6 +5,7 @@ import { printLayout, readLayout, sameLayout } from "./layout.ts"
 const shop = related.resources.get("orders")!
 const orders = {
   ...shop,
+  may: { ...shop.may, read: true },
   fields: new Map([
     ...shop.fields,
     ...[

@@ -13,7 +13,7 @@ import { columnAt } from "../model/paths.ts"
 export type { Layout } from "../../../core/domain/model/layout.ts"
 
 /** Whether records can stand in columns by a field: an enum, or the record that it leads to. */
-const isBoarded = (resource: Resource, field: MetaField): boolean =>
+export const isBoarded = (resource: Resource, field: MetaField): boolean =>
   field.filterable && (field.kind === "enum" || resource.related(field.name) !== undefined)
 
 /** Whether records have a day by a field. */
@@ -48,6 +48,8 @@ const readLimits = (text: string): { readonly [value: string]: number } =>
 
 /** The layout of an address; null: rows, one by one. */
 export const readLayout = (query: URLSearchParams, resource: Resource): Layout => {
+  // Rows of a function are read with their arguments, and in no other way.
+  if (resource.model.arguments !== undefined || !resource.may.read) return null
   const by = [...new Set(query.get("by")?.split(",") ?? [])].flatMap((name) => resource.fields.get(name) ?? [])
   switch (query.get("layout")) {
     case "board": {
@@ -93,3 +95,6 @@ export const printLayout = (layout: Layout): { readonly [name: string]: string |
 /** Whether two layouts are the same. */
 export const sameLayout = (a: Layout, b: Layout): boolean =>
   JSON.stringify(printLayout(a)) === JSON.stringify(printLayout(b))
+
+/** Whether a page of its own draws the layout. Rows are drawn by the list. */
+export const isPage = (layout: Layout): boolean => layout?.of === "board"

@@ -236,6 +236,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         choices={view.choices}
         onChoices={view.setChoices}
         reorder={reorder}
+        layout={view.layout}
         news={(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
           <Suspense fallback={null}>
             <LiveList

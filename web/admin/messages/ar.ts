@@ -108,6 +108,25 @@ export const ar: AppMessages = {
     warning: "تنبيه من الخدمة:",
     sum: (total) => `Σ ${total}`
   },
+  layout: {
+    name: "التخطيط",
+    rows: "صفوف",
+    boardBy: (field: string): string => `لوحة حسب ${field}`,
+    noValue: (field: string): string => `بلا ${field}`,
+    none: "لا سجلات",
+    hint: "اضغط المسافة لأخذ البطاقة، والأسهم لاختيار عمود، ثم المسافة لوضعها.",
+    taken: (title: string, column: string): string => `أُخذت ${title} من ${column}. اختر عمودًا بالأسهم.`,
+    over: (column: string): string => `فوق ${column}`,
+    putBack: "أُعيدت إلى مكانها",
+    moved: (title: string, column: string): string => `نُقلت ${title} إلى ${column}`,
+    movedByOther: (title: string, column: string): string =>
+      `نقل شخص ما ${title} إلى ${column} في هذه الأثناء. وهي هناك الآن.`,
+    notMoved: (title: string, why: string): string => `لم تُنقل ${title}: ${why}`,
+    moreColumns: "أعمدة أخرى",
+    limitOf: (column: string): string => `حد ${column}`,
+    setLimit: "تعيين",
+    ofLimit: (count: string, limit: string): string => `${count} من ${limit} على الأكثر`
+  },
   filter: {
     add: "تصفية",
     label: "تصفية",

@@ -111,6 +111,26 @@ export const de: AppMessages = {
     warning: "Der Dienst warnt:",
     sum: (total) => `Σ ${total}`
   },
+  layout: {
+    name: "Anordnung",
+    rows: "Zeilen",
+    boardBy: (field: string): string => `Tafel nach ${field}`,
+    noValue: (field: string): string => `Ohne ${field}`,
+    none: "Keine Datensätze",
+    hint: "Mit der Leertaste die Karte nehmen, mit Pfeiltasten eine Spalte wählen, mit der Leertaste ablegen.",
+    taken: (title: string, column: string): string =>
+      `${title} aus ${column} genommen. Wähle mit den Pfeiltasten eine Spalte.`,
+    over: (column: string): string => `Über ${column}`,
+    putBack: "Zurückgelegt",
+    moved: (title: string, column: string): string => `${title} nach ${column} verschoben`,
+    movedByOther: (title: string, column: string): string =>
+      `Jemand hat ${title} inzwischen nach ${column} verschoben. Dort steht es jetzt.`,
+    notMoved: (title: string, why: string): string => `${title} wurde nicht verschoben: ${why}`,
+    moreColumns: "Weitere Spalten",
+    limitOf: (column: string): string => `Grenze von ${column}`,
+    setLimit: "Setzen",
+    ofLimit: (count: string, limit: string): string => `${count} von höchstens ${limit}`
+  },
   filter: {
     add: "Filter",
     label: "Filter",

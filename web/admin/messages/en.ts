@@ -109,6 +109,26 @@ export const en = {
     warning: "The service warns:",
     sum: (total: string): string => `Σ ${total}`
   },
+  layout: {
+    name: "Layout",
+    rows: "Rows",
+    boardBy: (field: string): string => `Board by ${noun(field)}`,
+    noValue: (field: string): string => `No ${noun(field)}`,
+    none: "No records",
+    hint: "Press Space to take the card, arrows to choose a column, and Space to put it down.",
+    taken: (title: string, column: string): string =>
+      `${title} taken from ${column}. Choose a column with the arrow keys.`,
+    over: (column: string): string => `Over ${column}`,
+    putBack: "Put back",
+    moved: (title: string, column: string): string => `${title} moved to ${column}`,
+    movedByOther: (title: string, column: string): string =>
+      `Somebody moved ${title} to ${column} meanwhile. It stands there now.`,
+    notMoved: (title: string, why: string): string => `${title} was not moved: ${why}`,
+    moreColumns: "More columns",
+    limitOf: (column: string): string => `Limit of ${column}`,
+    setLimit: "Set",
+    ofLimit: (count: string, limit: string): string => `${count} of at most ${limit}`
+  },
   filter: {
     add: "Filter",
     label: "Filter",

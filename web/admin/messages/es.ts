@@ -113,6 +113,26 @@ export const es: AppMessages = {
     warning: "El servicio avisa:",
     sum: (total) => `Σ ${total}`
   },
+  layout: {
+    name: "Disposición",
+    rows: "Filas",
+    boardBy: (field: string): string => `Tablero por ${noun(field)}`,
+    noValue: (field: string): string => `Sin ${noun(field)}`,
+    none: "Sin registros",
+    hint: "Pulsa Espacio para tomar la tarjeta, las flechas para elegir una columna y Espacio para soltarla.",
+    taken: (title: string, column: string): string =>
+      `${title} tomada de ${column}. Elige una columna con las flechas.`,
+    over: (column: string): string => `Sobre ${column}`,
+    putBack: "Devuelta a su sitio",
+    moved: (title: string, column: string): string => `${title} movida a ${column}`,
+    movedByOther: (title: string, column: string): string =>
+      `Mientras tanto alguien movió ${title} a ${column}. Ahora está allí.`,
+    notMoved: (title: string, why: string): string => `${title} no se movió: ${why}`,
+    moreColumns: "Más columnas",
+    limitOf: (column: string): string => `Límite de ${column}`,
+    setLimit: "Fijar",
+    ofLimit: (count: string, limit: string): string => `${count} de ${limit} como máximo`
+  },
   filter: {
     add: "Filtro",
     label: "Filtro",

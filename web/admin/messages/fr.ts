@@ -111,6 +111,27 @@ export const fr: AppMessages = {
     warning: "Le service avertit :",
     sum: (total) => `Σ ${total}`
   },
+  layout: {
+    name: "Disposition",
+    rows: "Lignes",
+    boardBy: (field: string): string => `Tableau par ${noun(field)}`,
+    noValue: (field: string): string => `Sans ${noun(field)}`,
+    none: "Aucun enregistrement",
+    hint:
+      "Appuyez sur Espace pour prendre la carte, sur les flèches pour choisir une colonne, puis sur Espace pour la poser.",
+    taken: (title: string, column: string): string =>
+      `${title} prise dans ${column}. Choisissez une colonne avec les flèches.`,
+    over: (column: string): string => `Sur ${column}`,
+    putBack: "Remise en place",
+    moved: (title: string, column: string): string => `${title} déplacée vers ${column}`,
+    movedByOther: (title: string, column: string): string =>
+      `Quelqu’un a déplacé ${title} vers ${column} entre-temps. Elle s’y trouve maintenant.`,
+    notMoved: (title: string, why: string): string => `${title} n’a pas été déplacée : ${why}`,
+    moreColumns: "Plus de colonnes",
+    limitOf: (column: string): string => `Limite de ${column}`,
+    setLimit: "Fixer",
+    ofLimit: (count: string, limit: string): string => `${count} sur ${limit} au plus`
+  },
   filter: {
     add: "Filtre",
     label: "Filtre",

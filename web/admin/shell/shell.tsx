@@ -16,6 +16,7 @@ import { Dialog, prepareFloats } from "../ground/parts.tsx"
 import { Missing } from "../ground/problem.tsx"
 import { enter, leave, noticeFailure, type Session } from "../ground/session.ts"
 import { Toasts } from "../ground/toasts.tsx"
+import { isPage, readLayout } from "../list/layout.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { usePreferences } from "../messages/preferences.ts"
 import { catalogueOf, isKeyText } from "../model/catalogue.ts"
@@ -27,6 +28,7 @@ import { BottomBar, Sidebar } from "./sidebar.tsx"
 const { load: loadList, Part: ListPage } = part(() => import("../list/page.tsx"), ({ ListPage }) => ListPage)
 const { load: loadRecord, Part: RecordPage } = part(() => import("../record/page.tsx"), ({ RecordPage }) => RecordPage)
 const { load: loadPalette, Part: Palette } = part(() => import("../palette/palette.tsx"), ({ Palette }) => Palette)
+const LayoutPage = lazy(() => import("../layout/page.tsx").then(({ LayoutPage }) => ({ default: LayoutPage })))
 const BoardPage = lazy(() => import("../board/page.tsx").then(({ BoardPage }) => ({ default: BoardPage })))
 const PlacePage = lazy(() => import("./place-page.tsx").then(({ PlacePage }) => ({ default: PlacePage })))
 const SourceNotice = lazy(() => import("./source-notice.tsx").then(({ SourceNotice }) => ({ default: SourceNotice })))
@@ -126,7 +128,7 @@ const Home = (): ReactNode => {
 /** The page of the address. */
 const Page = (): ReactNode => {
   const { catalogue, sources } = useApp()
-  const { parts } = usePlace()
+  const { parts, query } = usePlace()
   const [name = "", key, ...more] = parts
   if (name === "") return <Home />
   if (name === "-" && key === "sign-in") return <Home />
@@ -142,6 +144,7 @@ const Page = (): ReactNode => {
     sources.find(({ source, state }) => state !== "ready" && source.resources.includes(name))
   if (away !== undefined) return <SourceNotice name={name} of={away} />
   if (resource === undefined || more.length > 0) return <Missing />
+  if (key === undefined && isPage(readLayout(query, resource))) return <LayoutPage key={name} resource={resource} />
   if (key === undefined) return <ListPage key={name} resource={resource} />
   if (!isKeyText(key)) return <Missing />
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />
