@@ -455,5 +455,19 @@ export const faults = [
     old: "if (!Number.isFinite(value) || !isExact(source, value)) {",
     new: "if (!Number.isFinite(value)) {",
     tests: ["core/domain/value/json.test.ts"]
+  },
+  {
+    rule: "progress takes amounts of zero or more",
+    file: "core/domain/job/progress.ts",
+    old: "Number.isFinite(value) && value >= 0",
+    new: "Number.isFinite(value)",
+    tests: ["core/domain/job/progress.test.ts"]
+  },
+  {
+    rule: "nothing that is read alone is offered as an import",
+    file: "core/domain/meta/permissions.ts",
+    old: "...(update && fills(updatable) ? [\"update\"] as const : [])",
+    new: "...(update ? [\"update\"] as const : [])",
+    tests: ["core/domain/meta/permissions.test.ts"]
   }
 ]
