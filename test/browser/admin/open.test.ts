@@ -38,9 +38,12 @@ describe.skipIf(chromiumPath === null)("a record of a list", () => {
         .toBe("2")
       await list.cell(3, 1).hover()
       expect(await axeAgain(page)).toEqual([])
-      await list.row(3).getByTitle("Open").click()
-      await page.getByRole("heading", { level: 1 }).waitFor()
-      expect(new URL(page.url()).pathname).toMatch(/^\/customers\/\d+$/)
+      const [other] = await Promise.all([
+        page.context().waitForEvent("page"),
+        list.row(3).getByTitle("Open").click({ button: "middle" })
+      ])
+      await other.waitForURL(/\/customers\/\d+$/)
+      await other.close()
     })
   })
 
@@ -63,12 +66,13 @@ describe.skipIf(chromiumPath === null)("a record of a list", () => {
     })
   })
 
-  it("whose columns all lead elsewhere is opened by its mark", async () => {
+  it("whose columns all lead elsewhere is opened by its mark, and from there", async () => {
     await using({}, async (page, list) => {
       await list.open("orders", "?columns=customer_id,owner_id")
       expect(await list.cell(0, 0).getByRole("link").getAttribute("href")).toMatch(/^\/customers\//)
       await list.row(0).hover()
       await list.row(0).getByTitle("Open").click()
+      await page.getByRole("link", { name: "Open as a page" }).click()
       await page.waitForURL(/\/orders\/\d+$/)
     })
   })

@@ -10,6 +10,8 @@ export interface Active {
   readonly place: CellPlace
   /** Makes a cell the active one, as far as there is one, and brings its row into sight. It takes the focus. */
   readonly move: (place: Partial<CellPlace>) => void
+  /** As `move`, but the focus stays where it is. */
+  readonly show: (place: Partial<CellPlace>) => void
   /** Makes a cell the active one that has the focus already. */
   readonly put: (place: CellPlace) => void
   readonly onFocus: () => void
@@ -49,16 +51,21 @@ export const useActive = (
     onPlace?.(place)
   }, [onPlace])
 
-  const move = useCallback((place: Partial<CellPlace>): void => {
+  const show = useCallback((place: Partial<CellPlace>): void => {
     const next = within({ firstColumn, lastColumn, rows }, { ...active, ...place })
-    wantsFocus.current = true
     put(next)
     if (next.row >= 0) reveal(next.row)
   }, [active, rows, firstColumn, lastColumn, put, reveal])
 
+  const move = useCallback((place: Partial<CellPlace>): void => {
+    wantsFocus.current = true
+    show(place)
+  }, [show])
+
   return {
     place: active,
     move,
+    show,
     put,
     onFocus: () => void (holdsFocus.current = true),
     onBlur: (event) => {

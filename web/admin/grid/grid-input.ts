@@ -13,6 +13,8 @@ export interface Handled<Row> {
   readonly columns: readonly Column[]
   readonly editing?: CellPlace | null
   readonly onOpen?: (row: Row, index: number, event: MouseEvent | KeyboardEvent) => void
+  /** Shows a row beside the grid, or no more. */
+  readonly onPeek?: (row: Row, index: number) => void
   /** Handles a key on a cell. True if it is handled; otherwise the grid moves the focus. */
   readonly onKey?: (event: KeyboardEvent, place: CellPlace, row: Row | undefined) => boolean
   readonly onCellDoubleClick?: (row: Row, column: Column, place: CellPlace) => void
@@ -29,6 +31,10 @@ interface GridState {
   /** Puts the focus to where it is seen already. */
   readonly put: (place: CellPlace) => void
 }
+
+/** Whether a key ticks the active row: X, Space with Shift as in spreadsheets, or Space on the tick itself. X with Shift ticks all rows up to this one. */
+const ticks = ({ ctrlKey, key, metaKey, shiftKey }: KeyboardEvent, active: CellPlace): boolean =>
+  key === " " ? shiftKey || active.column === -1 : /^x$/i.test(key) && !ctrlKey && !metaKey
 
 export const eventsOf = <Row extends object>(
   props: Handled<Row> & Pick<Drawing<Row>, "card" | "tick">,
@@ -62,9 +68,12 @@ export const eventsOf = <Row extends object>(
       return
     }
     if (row === undefined) return
-    if (event.key === " " && tick !== undefined) {
+    if (tick !== undefined && ticks(event, active)) {
       event.preventDefault()
-      tick.onToggle(row, active.row, event.shiftKey)
+      tick.onToggle(row, active.row, event.shiftKey && event.key !== " ")
+    } else if (event.key === " ") {
+      event.preventDefault()
+      props.onPeek?.(row, active.row)
     } else if (event.key === "Enter") {
       event.preventDefault()
       props.onOpen?.(row, active.row, event)

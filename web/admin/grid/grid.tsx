@@ -18,6 +18,8 @@ export type { CellPlace } from "./place.ts"
 export interface GridHandle {
   /** Focuses a cell and scrolls it into view. */
   readonly focus: (place: Partial<CellPlace>) => void
+  /** Makes a cell the active one and scrolls it into view. The focus stays where it is. */
+  readonly show: (place: Partial<CellPlace>) => void
   readonly scrollTo: (row: number) => void
   readonly place: () => CellPlace
   /** The first and the last completely visible row. */
@@ -29,6 +31,8 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
   readonly keyOf: (row: Row) => string
   readonly rowHeight: number
   readonly headHeight: number
+  /** The key of the row that is shown elsewhere on the page. */
+  readonly current?: string | null
   /** Pixels after the last row, for a bar that covers the grid's end. */
   readonly tail: number
   /** Increases when rows have to be drawn again although their records are the same. */
@@ -44,8 +48,9 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
 }
 
 export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
-  const { columns, drag, editing = null, head, headHeight, label, onWidth, rowAt, rowHeight, rows, sorted, tick } =
+  const { columns, current = null, drag, editing = null, head, headHeight, label, onWidth, rowAt, rowHeight, rows } =
     props
+  const { sorted, tick } = props
   const narrow = props.card !== undefined
   const lead = tick === undefined ? 0 : tickWidth
   const bounds: GridBounds = {
@@ -63,14 +68,17 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     want: props.want,
     onSeen: props.onSeen
   })
-  const { move, onBlur, onFocus, place: active, put } = useActive(
+  const { move, onBlur, onFocus, place: active, put, show } = useActive(
     scroller,
     bounds,
     reveal,
     props.initial ?? null,
     props.onPlace
   )
-  useImperativeHandle(props.handle, (): GridHandle => ({ focus: move, scrollTo: startAt, place: () => active, seen }))
+  useImperativeHandle(
+    props.handle,
+    (): GridHandle => ({ focus: move, show, scrollTo: startAt, place: () => active, seen })
+  )
 
   const events = eventsOf(props, { active, bounds, move, page, put })
 
@@ -142,6 +150,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
                   version={props.version}
                   active={active.row === index ? active.column : null}
                   selected={row !== undefined && tick !== undefined && tick.has(row, index)}
+                  current={row !== undefined && current !== null && props.keyOf(row) === current}
                   editing={editing !== null && editing.row === index ? editing.column : null}
                   columns={columns}
                   offsets={offsets}

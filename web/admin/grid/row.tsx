@@ -41,6 +41,7 @@ interface RowProps<Row> {
   readonly version: number
   readonly active: number | null
   readonly selected: boolean
+  readonly current: boolean
   readonly editing: number | null
   readonly columns: readonly Column[]
   readonly offsets: ReadonlyMap<string, number>
@@ -50,7 +51,7 @@ interface RowProps<Row> {
 }
 
 const RowLine = <Row extends object>(
-  { active, columns, dragged, drawing, drop, editing, index, offsets, row, selected, top }: RowProps<Row>
+  { active, columns, current, dragged, drawing, drop, editing, index, offsets, row, selected, top }: RowProps<Row>
 ): ReactNode => {
   const { card, cell, drag, editor, marks, tick } = drawing
   const place = { transform: `translateY(${top}px)` }
@@ -77,6 +78,7 @@ const RowLine = <Row extends object>(
       role="row"
       aria-rowindex={index + 2}
       aria-selected={tick === undefined ? undefined : selected}
+      aria-current={current ? true : undefined}
       className={style.row}
       style={place}
       data-index={index}
@@ -154,7 +156,8 @@ export const Row = memo(
   RowLine,
   (a, b) =>
     a.row === b.row && a.index === b.index && a.top === b.top && a.version === b.version && a.active === b.active &&
-    a.selected === b.selected && a.editing === b.editing && a.columns === b.columns && a.offsets === b.offsets &&
+    a.selected === b.selected && a.current === b.current && a.editing === b.editing && a.columns === b.columns &&
+    a.offsets === b.offsets &&
     a.drop === b.drop && a.dragged === b.dragged &&
     (a.drawing.card === undefined) === (b.drawing.card === undefined) && (a.editing === null || a.drawing === b.drawing)
 ) as typeof RowLine

@@ -15,6 +15,8 @@ export interface AppAddress {
   readonly query: URLSearchParams
   /** Data of this history entry, by name. */
   readonly memory: { readonly [name: string]: unknown }
+  /** The number of this history entry among those of the tab. */
+  readonly entry: number
   /** Increases with every navigation, also to the same address. */
   readonly turn: number
   /** Whether the user came back: by the browser's own way back, or by one of the app's. */
@@ -43,6 +45,7 @@ const readPlace = (): AppAddress => {
     parts: path.split("/").slice(1).filter((part, index) => index > 0 || part !== ""),
     query: new URLSearchParams(search),
     memory: entryOf(history.state).memory,
+    entry: at,
     turn,
     back
   }
@@ -63,7 +66,11 @@ export type Guard = (to: string) => boolean | Promise<boolean>
 
 const guards = new Set<Guard>()
 
-const mayLeave = async (to: string): Promise<boolean> => {
+/** Whether leaving has to be asked for. */
+export const isGuarded = (): boolean => guards.size > 0
+
+/** Asks the guards. */
+export const mayLeave = async (to: string): Promise<boolean> => {
   for (const guard of guards) if (!await guard(to)) return false
   return true
 }
@@ -99,6 +106,9 @@ export const go = (to: string, options: GoOptions = {}): void => {
     if (yes) move(to, options)
   })
 }
+
+/** Goes to the entry before, as the browser's own button does. */
+export const goBack = (): void => history.back()
 
 /** Loads another page in place of the app. The guards are not asked: whoever calls this has asked already. */
 export const leaveApp = (href: string): void => {

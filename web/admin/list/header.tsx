@@ -2,8 +2,9 @@
 
 import { Columns3, Download, Ellipsis, Plus, Search } from "lucide-react"
 import { lazy, type ReactNode, Suspense } from "react"
+import { listAddress } from "../ground/last-address.ts"
 import { Link } from "../ground/link.tsx"
-import { currentPlace, go, setQuery } from "../ground/location.ts"
+import { go, setQuery } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
 import { openPalette } from "../ground/overlays.ts"
 import { Box, Menu, type MenuEntry } from "../ground/parts.tsx"
@@ -76,7 +77,7 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
     "line",
     {
       label: t.shell.startHere,
-      onAction: () => setPreferences({ start: currentPlace().path + (location.search === "" ? "" : location.search) })
+      onAction: () => setPreferences({ start: listAddress(resource.name) })
     }
   ]
   return (
@@ -114,19 +115,19 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
       {!narrow && (
         <Box
           label={t.list.columns}
-          className="btn quiet"
+          className={`btn quiet ${style.seldom}`}
           content={() => <ColumnPicker resource={resource} choices={choices} onChoices={onChoices} />}
         >
-          <Columns3 className="icon" aria-hidden="true" /> {t.list.columns}
+          <Columns3 className="icon" aria-hidden="true" /> <span className={style.word}>{t.list.columns}</span>
         </Box>
       )}
       {!narrow && resource.transfers.export && (
         <Menu
           label={t.list.export}
-          className="btn quiet"
+          className={`btn quiet ${style.seldom}`}
           entries={exports}
         >
-          <Download className="icon" aria-hidden="true" /> {t.list.export}
+          <Download className="icon" aria-hidden="true" /> <span className={style.word}>{t.list.export}</span>
         </Menu>
       )}
       <Menu label={t.list.more} name={t.list.more} className="btn quiet bare" entries={more}>

@@ -22,9 +22,12 @@ const most = 50
 
 const lists = new Map<string, Left>()
 
-/** The address of a list, the same for an empty query and none. */
-export const addressOfList = (path: string, query: URLSearchParams): string =>
-  query.size === 0 ? path : `${path}?${query.toString()}`
+/** The address of a list, the same for an empty query and none, and whichever record is shown beside it. */
+export const addressOfList = (path: string, query: URLSearchParams): string => {
+  const own = new URLSearchParams(query)
+  own.delete("peek")
+  return own.size === 0 ? path : `${path}?${own.toString()}`
+}
 
 export const keepLeft = (address: string, left: Left): void => {
   lists.delete(address)

@@ -1,4 +1,4 @@
-/** The grid of a list: what its cells show, what its keys do, and how a row is opened. */
+/** The grid of a list: what its cells show, and what its keys do. */
 
 import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import { fileName, fileOf } from "../field/file.tsx"
@@ -7,7 +7,6 @@ import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { type CellPlace, Grid, type GridHandle } from "../grid/grid.tsx"
-import { currentPlace, go, remember } from "../ground/location.ts"
 import { copyText } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
@@ -18,7 +17,7 @@ import { isolated, isVisible, plain, short } from "../model/plain.ts"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
-import { addressOfList } from "./left.ts"
+import type { Peeking } from "./peeking.ts"
 import type { Reorder } from "./reorder.tsx"
 import type { ListRows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
@@ -70,6 +69,7 @@ interface ListGridProps {
   readonly selecting: Selecting
   readonly editing: CellEditing
   readonly reorder: Reorder
+  readonly peek: Peeking
   /** The changes of others. `turn` increases with each. */
   readonly live: { readonly turn: number; readonly marks: LiveMarks }
   readonly narrow: boolean
@@ -79,31 +79,8 @@ interface ListGridProps {
   readonly onPlace: (place: CellPlace) => void
 }
 
-/** The keys that were held when a row was opened. */
-type Pressed = { readonly metaKey?: boolean; readonly ctrlKey?: boolean }
-
-/** Opens the record of a row, here or in a tab of its own. */
-const openRecord = (
-  { handle, resource, rows, total }: ListGridProps,
-  record: AnyRecord,
-  index: number,
-  event?: Pressed
-): void => {
-  const text = keyOf(resource, record)
-  if (text === null) return
-  remember({ row: index, column: handle.current?.place().column ?? 0, top: handle.current?.seen()[0] ?? 0 })
-  if (event?.metaKey === true || event?.ctrlKey === true) {
-    window.open(addressOf(resource, text), "_blank", "noreferrer")
-    return
-  }
-  const { path, query } = currentPlace()
-  go(addressOf(resource, text), {
-    memory: { list: addressOfList(path, query), position: index, total, about: rows.total?.accuracy !== "exact" }
-  })
-}
-
 /** Handles a key on a cell. True if it is handled. */
-const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
+const useKeys = ({ editing, peek, reorder, selecting, view }: ListGridProps) => {
   const { t } = useLocale()
   return (event: React.KeyboardEvent, at: CellPlace, record: AnyRecord | undefined): boolean => {
     if (reorder.onKey(event, at)) return true
@@ -116,7 +93,10 @@ const useKeys = ({ editing, reorder, selecting, view }: ListGridProps) => {
       copyText(copiedCell(valueAt(record, column.id)), t)
       return true
     }
-    if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
+    // Beside an open record, E edits that.
+    if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey && peek.key === null)) {
+      return editing.begin(record, at)
+    }
     if (
       column !== undefined && event.key.length === 1 && !wide && !event.altKey && !/^[ ejknf/?gx]$/i.test(event.key)
     ) {
@@ -157,18 +137,17 @@ const SelectAll = ({ selecting, total }: { readonly selecting: Selecting; readon
 }
 
 export const ListGrid = (props: ListGridProps): ReactNode => {
-  const { begin, editing, handle, live, narrow, reorder, resource, rows, selecting, total, view } = props
+  const { begin, editing, handle, live, narrow, peek, reorder, resource, rows, selecting, total, view } = props
   const { t } = useLocale()
   const rowHeight = useRowHeight(narrow)
   const [menu, setMenu] = useState<string | null>(null)
-  const open = (record: AnyRecord, index: number, event?: Pressed): void => openRecord(props, record, index, event)
   const onKey = useKeys(props)
   const placeLabel = usePlaceLabel(props)
   usePreparedEditing(rows.loading)
   const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
   // Rows are drawn again only when they change: their links ask for what opening means when they are pressed.
-  const opening = useRef(open)
-  opening.current = open
+  const opening = useRef(peek)
+  opening.current = peek
   const { columns } = view
   const title = titleColumn(resource, columns)
   const marked = title ?? columns[0]?.id
@@ -196,7 +175,8 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
         to={addressOf(resource, key)}
         linked={linked}
         end={column.end}
-        onOpen={(index) => opening.current(record, index)}
+        onOpen={(index) => opening.current.open(record, index)}
+        onPeek={(index) => opening.current.show(record, index)}
       >
         {value}
       </TitleCell>
@@ -208,6 +188,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       rows={total}
       rowAt={reorder.rowAt}
       keyOf={key}
+      current={peek.key}
       columns={view.columns}
       rowHeight={rowHeight}
       headHeight={narrow ? 0 : 32}
@@ -253,9 +234,10 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       onPlace={props.onPlace}
       onWidth={(column, width) =>
         view.setChoices(view.choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
-      onOpen={open}
+      onOpen={peek.open}
+      onPeek={peek.toggle}
       onKey={onKey}
-      onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || open(record, at.row))}
+      onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || peek.open(record, at.row))}
       initial={begin}
       handle={handle}
       {...(narrow

@@ -7,7 +7,6 @@ import { Plus, TriangleAlert } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, useState } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
-import { FileExpiry } from "../field/file.tsx"
 import { isMeasure } from "../field/kind.ts"
 import { NowProvider } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
@@ -25,12 +24,14 @@ import { useToggle } from "../messages/preferences.ts"
 import { aboutOf, type Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
 import { Arguments, argumentsIn, lacksArguments } from "./arguments.tsx"
+import { WithPanel } from "./beside.tsx"
 import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
 import { ListHeader } from "./header.tsx"
 import { addressOfList, keepLeft, type Left, leftAt } from "./left.ts"
 import { type Begin, ListGrid } from "./list-grid.tsx"
 import style from "./list.module.css"
+import { type Panel, type Peeking, usePeek } from "./peeking.ts"
 import { useReorder } from "./reorder.tsx"
 import { useRows } from "./rows.ts"
 import { type Selecting, useSelecting } from "./selecting.ts"
@@ -48,21 +49,27 @@ const filterErrors = (error: unknown): readonly FilterError[] =>
     ? error.errors.filter((each): each is FilterError => each.span !== undefined)
     : []
 
-export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNode =>
+interface ListPageProps {
+  readonly resource: Resource
+  /** Shows a record beside the list. */
+  readonly panel: Panel
+}
+
+export const ListPage = ({ panel, resource }: ListPageProps): ReactNode =>
   resource.may.read
     ? (
       <NowProvider>
-        <WithArguments resource={resource} />
+        <WithArguments resource={resource} panel={panel} />
       </NowProvider>
     )
     : <NoReading resource={resource} />
 
 /** Rows of a function are read once it has the arguments that it needs. */
-const WithArguments = ({ resource }: { readonly resource: Resource }): ReactNode => {
+const WithArguments = ({ panel, resource }: ListPageProps): ReactNode => {
   const { query } = usePlace()
   const { t } = useLocale()
   const given = argumentsIn(resource, query)
-  if (given === null || !lacksArguments(resource, given)) return <List resource={resource} />
+  if (given === null || !lacksArguments(resource, given)) return <List resource={resource} panel={panel} />
   return (
     <>
       <header className={shell.top}>
@@ -111,7 +118,13 @@ const useBegin = (): { readonly begin: Begin; readonly left: Left | undefined } 
 }
 
 /** Remembers the list as it is left. Gives the function that is told of the active cell. */
-const useLeaving = (begin: Begin, sight: Sight, selecting: Selecting, shown: boolean): (place: CellPlace) => void => {
+const useLeaving = (
+  begin: Begin,
+  sight: Sight,
+  selecting: Selecting,
+  shown: boolean,
+  peek: Peeking
+): (place: CellPlace) => void => {
   const { path, query } = usePlace()
   const place = useRef<CellPlace>(begin)
   const latest = useRef<() => void>(() => {})
@@ -127,9 +140,10 @@ const useLeaving = (begin: Begin, sight: Sight, selecting: Selecting, shown: boo
     }
   })
   useLayoutEffect(() => () => latest.current(), [])
-  return useCallback((now) => {
+  return (now) => {
     place.current = now
-  }, [])
+    peek.follow(now)
+  }
 }
 
 /** The marks of rows that others changed. `turn` increases with each change of them. */
@@ -153,7 +167,8 @@ const useListKeys = (
   useShortcut("Escape", () => selecting.some ? selecting.clear() : false)
   useShortcut("j", focus)
   useShortcut("k", focus)
-  useShortcut("ArrowDown", focus)
+  // In the panel, it scrolls.
+  useShortcut("ArrowDown", () => document.activeElement?.closest("[data-peek]") == null ? focus() : false)
   useShortcut(
     "mod+a",
     (event) =>
@@ -193,15 +208,17 @@ const Chart = ({ resource, view }: { readonly resource: Resource; readonly view:
   const [folded] = useToggle(`chart:${resource.name}`)
   const space = <div className={style.strip} data-folded={folded ? "" : undefined} />
   return (
-    <Suspense fallback={space}>
-      {hasFirstPage
-        ? <ChartStrip resource={resource} filter={view.filter} deleted={view.deleted} onFilter={view.setFilter} />
-        : space}
-    </Suspense>
+    <div className={style.chart}>
+      <Suspense fallback={space}>
+        {hasFirstPage
+          ? <ChartStrip resource={resource} filter={view.filter} deleted={view.deleted} onFilter={view.setFilter} />
+          : space}
+      </Suspense>
+    </div>
   )
 }
 
-const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
+const List = ({ panel, resource }: ListPageProps): ReactNode => {
   const { t } = useLocale()
   const narrow = useNarrow()
   const handle = useRef<GridHandle>(null)
@@ -214,7 +231,8 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const total = rows.total?.count ?? 0
   const { columns, deleted, filter, order } = view
   const selecting = useSelecting(resource, rows, total, filter, left)
-  const onPlace = useLeaving(begin, sight, selecting, rows.total !== null)
+  const peek = usePeek({ resource, rows, handle })
+  const onPlace = useLeaving(begin, sight, selecting, rows.total !== null, peek)
   const editing = useCellEditing(resource, columns, rows, handle)
   const reorder = useReorder(resource, order, rows, total)
   useTitle(resource.view.label.plural)
@@ -225,31 +243,40 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const wrong = errors.length > 0
   const about = aboutOf(resource)
   return (
-    <FileExpiry value={rows.reload}>
-      <ListHeader
-        resource={resource}
-        rows={rows}
-        filter={filter}
-        deleted={deleted}
-        order={printOrder(order)}
-        args={view.asked.args}
-        choices={view.choices}
-        onChoices={view.setChoices}
-        reorder={reorder}
-        layout={view.layout}
-        news={(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
-          <Suspense fallback={null}>
-            <LiveList
-              resource={resource}
-              rows={rows}
-              query={view.asked}
-              handle={handle}
-              marks={live.marks}
-              onMarks={onMarks}
-            />
-          </Suspense>
-        )}
-      />
+    <WithPanel
+      resource={resource}
+      rows={rows}
+      handle={handle}
+      peek={peek}
+      panel={panel}
+      savedAt={editing.savedAt}
+    >
+      <div className={style.head}>
+        <ListHeader
+          resource={resource}
+          rows={rows}
+          filter={filter}
+          deleted={deleted}
+          order={printOrder(order)}
+          args={view.asked.args}
+          choices={view.choices}
+          onChoices={view.setChoices}
+          reorder={reorder}
+          layout={view.layout}
+          news={(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
+            <Suspense fallback={null}>
+              <LiveList
+                resource={resource}
+                rows={rows}
+                query={view.asked}
+                handle={handle}
+                marks={live.marks}
+                onMarks={onMarks}
+              />
+            </Suspense>
+          )}
+        />
+      </div>
       {about !== null && <p dir="auto" className={`about ${style.about}`} title={about}>{about}</p>}
       {resource.model.arguments !== undefined && <Arguments resource={resource} />}
       <ViewTabs
@@ -284,6 +311,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         selecting={selecting}
         editing={editing}
         reorder={reorder}
+        peek={peek}
         live={live}
         narrow={narrow}
         begin={begin}
@@ -327,6 +355,6 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         savedAt={editing.savedAt}
         keys={shownKeys("?").join(" ")}
       />
-    </FileExpiry>
+    </WithPanel>
   )
 }

@@ -11,6 +11,7 @@ import { currentPlace, setQuery, usePlace } from "../ground/location.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { argumentsIn } from "./arguments.tsx"
 import { type Layout, readLayout } from "./layout.ts"
+import { addressOfList } from "./left.ts"
 import { needsOf } from "./needs.ts"
 import type { RowsQuery } from "./rows.ts"
 import {
@@ -106,7 +107,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
     const columns = rememberedColumns(resource)
     if (columns !== null && currentPlace().query.get("columns") === null) setQuery({ columns })
   }, [resource])
-  useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
+  useEffect(() => keepAddress(resource.name, addressOfList("", query)), [resource, query])
 
   return {
     filter,

@@ -188,6 +188,11 @@ export const ar: AppMessages = {
     everywhere: "في كل مكان",
     inLists: "في القوائم",
     inRecords: "في السجلات",
+    beside: "بجانب القائمة",
+    peek: "عرض السجل بجانب القائمة",
+    editRecord: "تعديل السجل",
+    wide: "عريض، أو ضيق من جديد",
+    full: "فتح كصفحة",
     palette: "بحث أو انتقال",
     filter: "تصفية",
     newOne: "سجل جديد",
@@ -205,6 +210,15 @@ export const ar: AppMessages = {
     shortcuts: "هذه الاختصارات",
     copy: "نسخ الخلية أو التحديد",
     neighbour: "السجل التالي والسابق"
+  },
+  peek: {
+    open: "فتح بجانب القائمة",
+    close: "إغلاق",
+    full: "فتح كصفحة",
+    wide: "توسيع",
+    narrow: "تضييق من جديد",
+    width: "عرض اللوحة",
+    opened: (title: string): string => `${title} مفتوح بجانب القائمة`
   },
   record: {
     newTitle: (name) => `جديد: ${name}`,

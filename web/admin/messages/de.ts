@@ -192,6 +192,11 @@ export const de: AppMessages = {
     everywhere: "Überall",
     inLists: "In Listen",
     inRecords: "In Datensätzen",
+    beside: "Neben einer Liste",
+    peek: "Datensatz neben der Liste zeigen",
+    editRecord: "Datensatz bearbeiten",
+    wide: "Breit, oder wieder schmal",
+    full: "Als Seite öffnen",
     palette: "Suchen oder springen",
     filter: "Filtern",
     newOne: "Neuer Datensatz",
@@ -209,6 +214,15 @@ export const de: AppMessages = {
     shortcuts: "Diese Kürzel",
     copy: "Zelle oder Auswahl kopieren",
     neighbour: "Nächster und voriger Datensatz"
+  },
+  peek: {
+    open: "Neben der Liste öffnen",
+    close: "Schließen",
+    full: "Als Seite öffnen",
+    wide: "Breiter machen",
+    narrow: "Wieder schmal machen",
+    width: "Breite der Tafel",
+    opened: (title: string): string => `${title} ist neben der Liste offen`
   },
   record: {
     newTitle: (name) => `Neu: ${name}`,

@@ -190,6 +190,11 @@ export const en = {
     everywhere: "Everywhere",
     inLists: "In lists",
     inRecords: "In records",
+    beside: "Beside a list",
+    peek: "Show the record beside the list",
+    editRecord: "Edit the record",
+    wide: "Wide, or narrow again",
+    full: "Open as a page",
     palette: "Search or jump to",
     filter: "Filter",
     newOne: "New record",
@@ -207,6 +212,15 @@ export const en = {
     shortcuts: "These shortcuts",
     copy: "Copy the cell or the selection",
     neighbour: "Next and previous record"
+  },
+  peek: {
+    open: "Open beside the list",
+    close: "Close",
+    full: "Open as a page",
+    wide: "Make it wide",
+    narrow: "Make it narrow again",
+    width: "Width of the panel",
+    opened: (title: string): string => `${title} is open beside the list`
   },
   record: {
     newTitle: (name: string): string => `New ${noun(name)}`,

@@ -194,6 +194,11 @@ export const es: AppMessages = {
     everywhere: "En todas partes",
     inLists: "En listas",
     inRecords: "En registros",
+    beside: "Junto a una lista",
+    peek: "Mostrar el registro junto a la lista",
+    editRecord: "Editar el registro",
+    wide: "Ancho, o estrecho otra vez",
+    full: "Abrir como página",
     palette: "Buscar o ir a",
     filter: "Filtrar",
     newOne: "Registro nuevo",
@@ -211,6 +216,15 @@ export const es: AppMessages = {
     shortcuts: "Estos atajos",
     copy: "Copiar la celda o la selección",
     neighbour: "Registro siguiente y anterior"
+  },
+  peek: {
+    open: "Abrir junto a la lista",
+    close: "Cerrar",
+    full: "Abrir como página",
+    wide: "Hacerlo ancho",
+    narrow: "Hacerlo estrecho otra vez",
+    width: "Ancho del panel",
+    opened: (title: string): string => `${title} está abierto junto a la lista`
   },
   record: {
     newTitle: (name) => `Crear ${noun(name)}`,

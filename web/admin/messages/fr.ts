@@ -102,7 +102,7 @@ export const fr: AppMessages = {
     previewFine: (count, numeral) =>
       count === 1 ? "La fiche passe la vérification." : `Les ${numeral} fiches passent la vérification.`,
     previewRefused: (count, numeral) =>
-      `${numeral} ${pl(count, "serait refusée", "seraient refusées")} ; aucune n’est écrite :`,
+      `${numeral} ${pl(count, "serait refusée", "seraient refusées")} ; aucune n’est écrite :`,
     chunks: "Au-delà de 500 fiches, l’écriture se fait en plusieurs parts, chacune entière ou pas du tout.",
     progress: (done, all) => `${done} sur ${all}`,
     reorder: "Changer l’ordre",
@@ -193,6 +193,11 @@ export const fr: AppMessages = {
     everywhere: "Partout",
     inLists: "Dans les listes",
     inRecords: "Dans les fiches",
+    beside: "À côté d’une liste",
+    peek: "Montrer la fiche à côté de la liste",
+    editRecord: "Modifier la fiche",
+    wide: "Large, ou étroit de nouveau",
+    full: "Ouvrir en page",
     palette: "Rechercher ou aller à",
     filter: "Filtrer",
     newOne: "Nouvelle fiche",
@@ -210,6 +215,15 @@ export const fr: AppMessages = {
     shortcuts: "Ces raccourcis",
     copy: "Copier la cellule ou la sélection",
     neighbour: "Fiche suivante et précédente"
+  },
+  peek: {
+    open: "Ouvrir à côté de la liste",
+    close: "Fermer",
+    full: "Ouvrir en page",
+    wide: "Élargir",
+    narrow: "Rétrécir",
+    width: "Largeur du panneau",
+    opened: (title: string): string => `${title} est ouvert à côté de la liste`
   },
   record: {
     newTitle: (name) => `Créer : ${noun(name)}`,
@@ -576,7 +590,7 @@ export const fr: AppMessages = {
     hide: "Masquer"
   },
   place: {
-    closeTitle: "Fermer sans enregistrer ?",
+    closeTitle: "Fermer sans enregistrer ?",
     closeText: "Ce que vous avez saisi sera perdu.",
     goOn: "Continuer",
     discard: "Abandonner",
@@ -784,7 +798,7 @@ export const fr: AppMessages = {
   webhooks: {
     subscription: "Abonnement",
     resource: "Ressource",
-    any: (label) => `${label} : tout`,
+    any: (label) => `${label} : tout`,
     showAll: "Tout afficher",
     noMatch: "Rien ne correspond",
     tryNumber: "Essai",

@@ -1,4 +1,4 @@
-/** The user's settings in this browser: theme, density, language, start page, width of the sidebar, what is folded. They are kept in local storage and shared by all tabs. */
+/** The user's settings in this browser: theme, density, language, start page, the sidebar, the width of the panel, what is folded. They are kept in local storage and shared by all tabs. */
 
 import { useSyncExternalStore } from "react"
 import { prefix } from "../config.ts"
@@ -11,6 +11,8 @@ export interface Preferences {
   /** The address that `/` leads to. Empty: the first entry of the sidebar. */
   readonly start: string
   readonly sidebar: "open" | "closed"
+  /** The width of the panel beside lists, in pixels. */
+  readonly peek: number
   /** What is not as it is at first, folded or open: groups of the sidebar, charts of lists (`chart:orders`). */
   readonly toggled: readonly string[]
 }
@@ -21,6 +23,7 @@ const usual: Preferences = {
   language: "auto",
   start: "",
   sidebar: "open",
+  peek: 520,
   toggled: []
 }
 const key = `admin${prefix}:preferences`

@@ -24,12 +24,20 @@ export const Shortcuts = ({ onClose }: { readonly onClose: () => void }): ReactN
       [t.keys.move, "j", "k"],
       [t.keys.open, "Enter"],
       [t.keys.edit, "e", "F2"],
-      [t.keys.select, "Space"],
+      [t.keys.peek, "Space"],
+      [t.keys.select, "x", "shift+Space"],
       [t.keys.selectRange, "shift+↓"],
       [t.keys.selectAll, "mod+a"],
       [t.keys.copy, "mod+c"],
       [t.keys.first, "mod+Home", "mod+End"],
       [t.keys.page, "PageUp", "PageDown"]
+    ]],
+    [t.keys.beside, [
+      [t.keys.neighbour, "j", "k"],
+      [t.keys.editRecord, "e"],
+      [t.keys.wide, "alt+Enter"],
+      [t.keys.full, "shift+Enter"],
+      [t.keys.back, "Escape"]
     ]],
     [t.keys.inRecords, [
       [t.keys.save, "mod+s"],

@@ -2,7 +2,6 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { go } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { sayProblem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
@@ -10,14 +9,16 @@ import { useLocale } from "../messages/locale.tsx"
 import { keyPartsOf, type Resource, titleOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
-import { backTo } from "./crumbs.tsx"
 
 export const DeleteDialog = (
-  { onClose, record, resource, keyText }: {
+  { keyText, onBroughtBack, onClose, onDeleted, record, resource }: {
     readonly resource: Resource
     readonly record: AnyRecord
     readonly keyText: string
     readonly onClose: () => void
+    readonly onDeleted: () => void
+    /** The deletion is undone. */
+    readonly onBroughtBack?: () => void
   }
 ): ReactNode => {
   const { t } = useLocale()
@@ -36,12 +37,13 @@ export const DeleteDialog = (
           await routes.undelete(key)
           void queries.invalidateQueries({ queryKey: ["list", resource.name] })
           say(t.record.broughtBack(title))
+          onBroughtBack?.()
         } catch (problem) {
           sayProblem(problem, t)
         }
       }
       say(t.record.deletedNow(title), resource.model.softDelete ? { undo: undelete } : {})
-      go(backTo(resource), { force: true, back: true })
+      onDeleted()
     } catch (problem) {
       sayProblem(problem, t)
       void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })

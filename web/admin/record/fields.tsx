@@ -29,6 +29,8 @@ export interface FieldsProps {
   readonly fresh?: boolean
   /** True if nothing of the record may be changed. The page says so once, and the fields do not repeat it. */
   readonly locked?: boolean
+  /** True while only some values are there: nothing takes input yet, and what has no value has its room. */
+  readonly partial?: boolean
   readonly onChange: (field: string, draft: Draft) => void
   /** Called when the link of a file has expired, so that the record is read again. */
   readonly onExpired?: () => Promise<void>
@@ -71,13 +73,40 @@ const RelatedLink = (
     )
 }
 
-const Field = (
-  { drafts, field, fresh = false, locked = false, onChange, onExpired, problems, record, resource, writable }:
-    & FieldsProps
-    & {
-      readonly field: MetaField
-    }
-): ReactNode => {
+/** A value as text. */
+const Shown = ({ field, onExpired, record, resource }: FieldsProps & { readonly field: MetaField }): ReactNode => {
+  const t = useMessages()
+  const value = record[field.name]
+  return value === null || value === undefined
+    ? <span className="dim">{t.field.empty}</span>
+    : field.kind === "files"
+    ? <FilesShown value={value} onExpired={onExpired} />
+    : field.kind === "array"
+    ? <ArrayShown all resource={resource} field={field} value={value} />
+    : isWide(field) && field.kind !== "file"
+    ? <bdi>{field.kind === "json" ? JSON.stringify(value, null, 2) : plain(value)}</bdi>
+    : <Value resource={resource} field={field} value={value} record={record} />
+}
+
+/** A value before its input is there, in the same place. */
+const Waiting = (props: FieldsProps & { readonly field: MetaField }): ReactNode => {
+  const { field, record, writable } = props
+  return (
+    <div className={writable(field) ? "input" : style.text}>
+      {record[field.name] === undefined
+        ? <i className={`skeleton late ${style.stub}`} />
+        : (
+          <span className={isWide(field) ? style.whole : "cut grow"}>
+            <Shown {...props} />
+          </span>
+        )}
+    </div>
+  )
+}
+
+const Field = (props: FieldsProps & { readonly field: MetaField }): ReactNode => {
+  const { drafts, field, fresh = false, locked = false, onChange, onExpired, partial = false, problems, record } = props
+  const { resource, writable } = props
   const t = useMessages()
   const reader = useReader()
   const id = useId()
@@ -106,9 +135,11 @@ const Field = (
   )
   return (
     <div className={isWide(field) ? style.wide : undefined} data-field={name}>
-      {edits ? <label className="label" htmlFor={id}>{label}</label> : <span className="label" id={id}>{label}</span>}
+      {edits && !partial
+        ? <label className="label" htmlFor={id}>{label}</label>
+        : <span className="label" id={id}>{label}</span>}
       <div className={style.box} data-changed={changed && !fresh ? "" : undefined}>
-        {edits
+        {partial ? <Waiting {...props} /> : edits
           ? (
             <>
               <Input
@@ -132,15 +163,7 @@ const Field = (
           : (
             <div className={style.text} data-read-only="" role="group" aria-labelledby={id}>
               <span className={isWide(field) ? style.whole : "cut grow"}>
-                {record[name] === null || record[name] === undefined
-                  ? <span className="dim">{t.field.empty}</span>
-                  : field.kind === "files"
-                  ? <FilesShown value={record[name]} onExpired={onExpired} />
-                  : field.kind === "array"
-                  ? <ArrayShown all resource={resource} field={field} value={record[name]} />
-                  : isWide(field) && field.kind !== "file"
-                  ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
-                  : <Value resource={resource} field={field} value={record[name]} record={record} />}
+                <Shown {...props} />
               </span>
             </div>
           )}

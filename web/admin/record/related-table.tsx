@@ -107,16 +107,20 @@ const Cell = (
         )
         : canEdit
         ? (
-          <button
-            type="button"
-            className={style.cell}
-            onClick={() => editing.begin(place)}
-            aria-label={fieldLabel(target, field.name)}
-          >
-            {changed && field.relation !== undefined
-              ? <Chosen resource={target} field={field} value={value} />
-              : shown(false)}
-          </button>
+          <>
+            <span id={`${id}-of`} hidden>{fieldLabel(target, field.name)}</span>
+            <button
+              type="button"
+              id={`${id}-value`}
+              className={style.cell}
+              onClick={() => editing.begin(place)}
+              aria-labelledby={`${id}-of ${id}-value`}
+            >
+              {changed && field.relation !== undefined
+                ? <Chosen resource={target} field={field} value={value} />
+                : shown(false)}
+            </button>
+          </>
         )
         : shown(true)}
       {!open && canEdit && !changed && <Way resource={target} field={field} record={record} />}

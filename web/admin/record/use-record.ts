@@ -51,7 +51,7 @@ const readRecord = async (resource: Resource, keyText: string, signal?: AbortSig
   }
 }
 
-const recordKey = (resource: Resource, keyText: string): readonly unknown[] => ["record", resource.name, keyText]
+export const recordKey = (resource: Resource, keyText: string): readonly unknown[] => ["record", resource.name, keyText]
 
 export interface RecordEdit {
   readonly loaded: Loaded | undefined

@@ -26,6 +26,7 @@ import style from "../style/frame.module.css"
 import { BottomBar, Sidebar } from "./sidebar.tsx"
 
 const { load: loadList, Part: ListPage } = part(() => import("../list/page.tsx"), ({ ListPage }) => ListPage)
+const { load: loadPeek, Part: Peek } = part(() => import("../record/peek.tsx"), ({ Peek }) => Peek)
 const { load: loadRecord, Part: RecordPage } = part(() => import("../record/page.tsx"), ({ RecordPage }) => RecordPage)
 const { load: loadPalette, Part: Palette } = part(() => import("../palette/palette.tsx"), ({ Palette }) => Palette)
 const LayoutPage = lazy(() => import("../layout/page.tsx").then(({ LayoutPage }) => ({ default: LayoutPage })))
@@ -45,7 +46,7 @@ export const ready: Promise<unknown> = first === "-"
 /** Loads code that is probably needed next, after the first page has requested its data. It then opens at once, also without a connection. */
 const prepare = (): void => {
   prepareFloats()
-  for (const load of [loadList, loadRecord, loadPalette]) load().catch(() => undefined)
+  for (const load of [loadList, loadRecord, loadPeek, loadPalette]) load().catch(() => undefined)
 }
 
 const queries = new QueryClient({
@@ -145,7 +146,7 @@ const Page = (): ReactNode => {
   if (away !== undefined) return <SourceNotice name={name} of={away} />
   if (resource === undefined || more.length > 0) return <Missing />
   if (key === undefined && isPage(readLayout(query, resource))) return <LayoutPage key={name} resource={resource} />
-  if (key === undefined) return <ListPage key={name} resource={resource} />
+  if (key === undefined) return <ListPage key={name} resource={resource} panel={Peek} />
   if (!isKeyText(key)) return <Missing />
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />
 }

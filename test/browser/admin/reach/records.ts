@@ -109,7 +109,7 @@ export const records: readonly Scene[] = [
       const [download] = await Promise.all([page.waitForEvent("download"), keys.choose("CSV")])
       expect(download.suggestedFilename()).toBe("orders.csv")
       await keys.go(list.cell(0, 0))
-      await page.keyboard.press("Space")
+      await page.keyboard.press("x")
       await page.getByRole("toolbar").getByText("1 selected").waitFor()
       await seen("list with a selection")
       await page.keyboard.press("Escape")
