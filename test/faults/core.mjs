@@ -32,6 +32,14 @@ export const faults = [
   },
   // rules through relations
   {
+    rule: "what a relation leads to is of the caller's tenant, whatever else is asked of it",
+    file: "core/domain/access/reach.ts",
+    old: "to: reached.to, rows: seenRows(reached.target) }",
+    new:
+      "to: reached.to, rows: both(reached.target.decisions.read.of === \"filter\" ? reached.target.decisions.read.tree : always, liveOnly(reached.target.model)) }",
+    tests: ["test/http/reads/reads.test.ts"]
+  },
+  {
     rule: "a rule through relations sees of the target its tenant's rows only",
     file: "core/domain/access/declared.ts",
     old: "asked.tenant === null ? liveOnly(asked)",

@@ -68,6 +68,8 @@ const ask = async ({ ask, body, headers }: Question): Promise<{ readonly status:
   return { status: response.status, body: text === "" ? null : JSON.parse(text) }
 }
 
+it("are at least sixty", () => expect(postgrest.length + hasura.length).toBeGreaterThanOrEqual(60))
+
 describe.each([["PostgREST", postgrest], ["Hasura", hasura]] as const)("asked as of %s", (_, questions) => {
   it.each(questions)("$there", async (question) => {
     expect(await ask(question)).toMatchObject({ status: question.status ?? 200, body: question.answer })
