@@ -538,7 +538,7 @@ export const fr: AppMessages = {
     deleteSome: (count) => `Supprimer ${count}`,
     runSome: (count) => `Exécuter ${count} maintenant`,
     cancelSome: (count) => `Annuler ${count}`,
-    cancelSomeTitle: (count) => `Annuler ces ${count} tâches ?`,
+    cancelSomeTitle: (count) => `Annuler ces ${count} tâches ?`,
     hurriedSome: (count, numeral) => `${numeral} ${count <= 1 ? "tâche est due" : "tâches sont dues"} maintenant`,
     cancelledSome: (count, numeral) => `${numeral} ${count <= 1 ? "tâche annulée" : "tâches annulées"}`,
     activity: "La dernière heure",

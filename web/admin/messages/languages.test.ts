@@ -14,7 +14,7 @@ const textsOf = (value: unknown, at = ""): readonly (readonly [name: string, tex
     ? [[at, value]]
     : typeof value === "function"
     ? [1, 2, 7].map((count) =>
-      [`${at}()`, (value as (...given: readonly unknown[]) => string)(count, "N", "N")] as const
+      [`${at}()`, (value as (...given: readonly unknown[]) => string)(count, "N", "N", "N")] as const
     )
     : Object.entries(value as object).flatMap(([name, member]) => textsOf(member, `${at}.${name}`))
 
