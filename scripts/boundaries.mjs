@@ -91,6 +91,7 @@ const pages = [
   "live place plugin sign-in",
   "field", // a plugin may draw a field
   "action chart filter form grid merge palette saved task", // parts of pages, and pages with none below them
+  "range", // cells of a list as a table, and changes of many
   "list",
   "board jobs layout record users webhooks", // a block and a record show rows as a list does
   "account", // the same accounts as among the users

@@ -2,7 +2,7 @@
 
 import type { KeyboardEvent, MouseEvent } from "react"
 import type { Column } from "./columns.ts"
-import { type CellPlace, clamp, type GridBounds, isWithin, placeOf, pressed } from "./place.ts"
+import { type CellPlace, type GridBounds, isWithin, placeOf, pressed } from "./place.ts"
 import type { Drawing } from "./row.tsx"
 
 /** The rows of a grid, and what its caller does with events. */
@@ -15,6 +15,8 @@ export interface Handled<Row> {
   readonly onOpen?: (row: Row, index: number, event: MouseEvent | KeyboardEvent) => void
   /** Shows a row beside the grid, or no more. */
   readonly onPeek?: (row: Row, index: number) => void
+  /** A press on a cell. True if it is handled, and the cell does not take the focus. */
+  readonly onCellDown?: (event: MouseEvent, place: CellPlace) => boolean
   /** Handles a key on a cell. True if it is handled; otherwise the grid moves the focus. */
   readonly onKey?: (event: KeyboardEvent, place: CellPlace, row: Row | undefined) => boolean
   readonly onCellDoubleClick?: (row: Row, column: Column, place: CellPlace) => void
@@ -40,7 +42,7 @@ export const eventsOf = <Row extends object>(
   props: Handled<Row> & Pick<Drawing<Row>, "card" | "tick">,
   state: GridState
 ) => {
-  const { columns, editing = null, rowAt, rows, tick } = props
+  const { columns, editing = null, rowAt, tick } = props
   const { active, bounds, move, page, put } = state
 
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -58,13 +60,7 @@ export const eventsOf = <Row extends object>(
     const next = pressed(event, active, bounds, page(), forward)
     if (next !== null) {
       event.preventDefault()
-      const before = active.row
       move(next)
-      if (event.shiftKey && tick !== undefined && next.row !== undefined && before >= 0) {
-        const target = clamp(next.row, 0, rows - 1)
-        const to = rowAt(target)
-        if (to !== undefined) tick.onToggle(to, target, true)
-      }
       return
     }
     if (row === undefined) return
@@ -83,9 +79,9 @@ export const eventsOf = <Row extends object>(
   const onMouseDown = (event: MouseEvent): void => {
     const place = placeOf(event.target)
     if (place === null || isWithin(event.target, "[data-editing]")) return
-    // A click with Shift selects rows and no text.
+    // A click with Shift selects cells or rows and no text.
     if (event.shiftKey) event.preventDefault()
-    put(place)
+    if (props.onCellDown?.(event, place) !== true) put(place)
   }
 
   const onClick = (event: MouseEvent): void => {
@@ -93,7 +89,8 @@ export const eventsOf = <Row extends object>(
     if (place === null) return
     const row = rowAt(place.row)
     if (row === undefined) return
-    if (place.column === -1 || event.shiftKey || event.ctrlKey || event.metaKey) {
+    if (event.shiftKey && place.column !== -1) return
+    if (place.column === -1 || event.ctrlKey || event.metaKey) {
       if (isWithin(event.target, "a") && place.column !== -1) return
       tick?.onToggle(row, place.row, event.shiftKey)
       return

@@ -3,7 +3,7 @@
  * and supports the keyboard. The caller defines rows, cells and further keys. It does not depend on resources or the service.
  */
 
-import { type ReactNode, type Ref, useImperativeHandle, useMemo, useRef } from "react"
+import { type ReactNode, type Ref, type RefObject, useImperativeHandle, useMemo, useRef } from "react"
 import { useActive } from "./active.ts"
 import { type Column, offsetsOf, templateOf, tickWidth, totalOf } from "./columns.ts"
 import { eventsOf, type Handled } from "./grid-input.ts"
@@ -26,6 +26,19 @@ export interface GridHandle {
   readonly seen: () => readonly [first: number, last: number]
 }
 
+/** What a layer over the grid stands on. It is drawn after each drawing of the rows. */
+export interface GridLayer {
+  readonly active: CellPlace
+  readonly bounds: GridBounds
+  /** Makes a cell the active one and brings its row into sight. */
+  readonly move: (place: Partial<CellPlace>) => void
+  /** Rows of a page. */
+  readonly page: () => number
+  readonly scroller: RefObject<HTMLElement | null>
+  /** The element whose children are the rows. */
+  readonly body: RefObject<HTMLElement | null>
+}
+
 export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row> {
   readonly label: string
   readonly keyOf: (row: Row) => string
@@ -45,6 +58,7 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
   /** The initial state: the active cell, the first visible row, and whether the cell gets the focus. */
   readonly initial?: CellPlace & { readonly top: number; readonly focus: boolean } | null
   readonly handle?: Ref<GridHandle>
+  readonly layer?: (within: GridLayer) => ReactNode
 }
 
 export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
@@ -163,6 +177,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
           </div>
         </div>
       </div>
+      {props.layer?.({ active, bounds, move, page, scroller, body })}
       {dragged !== null && (
         <div className={style.place} style={{ top: dragged.y }} aria-hidden="true">
           {props.placeLabel(dragged.index)}

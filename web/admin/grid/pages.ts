@@ -117,6 +117,15 @@ export class Pages<T> {
     this.#options.changed()
   }
 
+  /** Replaces several records by their keys: each page is gone through once. */
+  replaceAll(make: (item: T, key: string) => T | undefined): void {
+    for (const [number, page] of this.#pages) {
+      const items = page.items.map((item) => make(item, this.#options.keyOf(item)) ?? item)
+      this.#pages.set(number, { ...page, items })
+    }
+    this.#options.changed()
+  }
+
   /** Drops the page of a record, so that it is read again. False if the page is visible and stays. */
   forget(key: string): boolean {
     const number = Math.floor(this.indexOf(key) / this.#options.size)

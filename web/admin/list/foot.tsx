@@ -26,6 +26,8 @@ interface FootProps {
   readonly query: RowsQuery
   readonly rows: ListRows
   readonly sight: Sight
+  /** Takes the element in which a range of cells is summed up. */
+  readonly slot: (element: HTMLElement | null) => void
   readonly filter: string
   /** Time of the last save in this list, or null. */
   readonly savedAt: number | null
@@ -33,7 +35,7 @@ interface FootProps {
 }
 
 export const ListFoot = (
-  { columns, filter, keys, query, resource, rows, savedAt, sight }: FootProps
+  { columns, filter, keys, query, resource, rows, savedAt, sight, slot }: FootProps
 ): ReactNode => {
   const { format, t } = useLocale()
   const seen = useSyncExternalStore(sight.subscribe, sight.now)
@@ -48,6 +50,7 @@ export const ListFoot = (
           {t.list.position} <b>{position}</b> {filter === "" ? t.list.matching(text) : t.list.matchingFilter(text)}
         </span>
       )}
+      <span ref={slot} className={style.range} role="status" />
       {sums.length > 0 && (
         <Suspense fallback={null}>
           <Sums resource={resource} query={query} fields={sums} />

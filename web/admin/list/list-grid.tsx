@@ -1,6 +1,6 @@
 /** The grid of a list: what its cells show, and what its keys do. */
 
-import { lazy, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react"
+import { lazy, type ReactNode, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from "react"
 import { fileName, fileOf } from "../field/file.tsx"
 import { currencyOf } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
@@ -14,6 +14,7 @@ import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { columnAt, recordAt, valueAt } from "../model/paths.ts"
 import { isolated, isVisible, plain, short } from "../model/plain.ts"
+import type { RangeHandle } from "../range/ranges.tsx"
 import { Card } from "./card.tsx"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
@@ -27,6 +28,8 @@ import type { ListView } from "./view.ts"
 
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
 const CellEditor = lazy(loadEditor)
+
+const Ranges = lazy(() => import("../range/ranges.tsx").then(({ Ranges }) => ({ default: Ranges })))
 
 const rowHeights: Readonly<Record<string, number>> = { normal: 34, comfortable: 40, compact: 28 }
 
@@ -73,6 +76,8 @@ interface ListGridProps {
   /** The changes of others. `turn` increases with each. */
   readonly live: { readonly turn: number; readonly marks: LiveMarks }
   readonly narrow: boolean
+  /** Where a range of cells is summed up. */
+  readonly slot: HTMLElement | null
   readonly begin: Begin
   readonly handle: RefObject<GridHandle | null>
   readonly onSeen: (first: number, last: number) => void
@@ -80,10 +85,15 @@ interface ListGridProps {
 }
 
 /** Handles a key on a cell. True if it is handled. */
-const useKeys = ({ editing, peek, reorder, selecting, view }: ListGridProps) => {
+const useKeys = (
+  { editing, peek, reorder, selecting, view }: ListGridProps,
+  ranges: RefObject<RangeHandle | null>
+) => {
   const { t } = useLocale()
   return (event: React.KeyboardEvent, at: CellPlace, record: AnyRecord | undefined): boolean => {
     if (reorder.onKey(event, at)) return true
+    const ranged = ranges.current?.onKey(event)
+    if (ranged !== undefined) return ranged
     if (record === undefined || at.row < 0) return false
     const wide = event.ctrlKey || event.metaKey
     const column = view.columns[at.column]
@@ -141,7 +151,8 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   const { t } = useLocale()
   const rowHeight = useRowHeight(narrow)
   const [menu, setMenu] = useState<string | null>(null)
-  const onKey = useKeys(props)
+  const ranges = useRef<RangeHandle>(null)
+  const onKey = useKeys(props, ranges)
   const placeLabel = usePlaceLabel(props)
   usePreparedEditing(rows.loading)
   const key = useCallback((record: AnyRecord): string => rowKey(resource, record), [resource])
@@ -237,6 +248,21 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       onOpen={peek.open}
       onPeek={peek.toggle}
       onKey={onKey}
+      onCellDown={(event, place) => ranges.current?.onCellDown(event, place) === true}
+      {...(narrow || rows.loading || reorder.drag !== undefined ? {} : {
+        layer: (within) => (
+          <Suspense fallback={null}>
+            <Ranges
+              resource={resource}
+              columns={view.columns}
+              rows={rows}
+              within={within}
+              slot={props.slot}
+              handle={ranges}
+            />
+          </Suspense>
+        )
+      })}
       onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || peek.open(record, at.row))}
       initial={begin}
       handle={handle}

@@ -229,6 +229,7 @@ const List = ({ panel, resource }: ListPageProps): ReactNode => {
   // Not part of the page's state, because it changes with every row during scrolling. Only the footer shows it.
   const [sight] = useState(makeSight)
   const total = rows.total?.count ?? 0
+  const [slot, setSlot] = useState<HTMLElement | null>(null)
   const { columns, deleted, filter, order } = view
   const selecting = useSelecting(resource, rows, total, filter, left)
   const peek = usePeek({ resource, rows, handle })
@@ -314,6 +315,7 @@ const List = ({ panel, resource }: ListPageProps): ReactNode => {
         peek={peek}
         live={live}
         narrow={narrow}
+        slot={slot}
         begin={begin}
         handle={handle}
         onSeen={sight.put}
@@ -351,6 +353,7 @@ const List = ({ panel, resource }: ListPageProps): ReactNode => {
         query={view.asked}
         rows={rows}
         sight={sight}
+        slot={setSlot}
         filter={filter}
         savedAt={editing.savedAt}
         keys={shownKeys("?").join(" ")}

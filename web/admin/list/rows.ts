@@ -41,6 +41,12 @@ export interface ListRows {
   /** Reads all rows again, beginning with the visible ones. */
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Puts new values into the rows that are held, by their keys. */
+  readonly replaceAll: (records: ReadonlyMap<string, AnyRecord>) => void
+  /** What the shown rows were read with, for reading others of the same list. */
+  readonly parameters: object
+  /** Another value once the rows were read anew. */
+  readonly source: unknown
   /** Reads a record again, with those that it leads to. */
   readonly renew: (key: string) => Promise<void>
   /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
@@ -83,6 +89,7 @@ const totalOf = (page: AnyPage): Total => {
 }
 
 interface Held {
+  readonly parameters: object
   readonly pages: Pages<AnyRecord>
   total: Total | null
   /** So many rows were seen, and more follow. */
@@ -125,6 +132,22 @@ const countRows = async (
       count: "exact"
     }, signal === undefined ? {} : { signal })
   )
+
+/** Puts new values into the rows that are held. */
+const putAll = (held: Held | null, records: ReadonlyMap<string, AnyRecord>): void =>
+  held?.pages.replaceAll((before, key) => {
+    const now = records.get(key)
+    return now === undefined ? undefined : { ...before, ...now }
+  })
+
+/** What is known of the shown rows besides themselves. `parameters`: those of the rows to come. */
+const shownOf = (held: Held | null, parameters: object) => ({
+  total: held?.total ?? null,
+  parameters: held?.parameters ?? parameters,
+  source: held,
+  warning: held?.warning ?? null,
+  age: held?.age ?? null
+})
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): ListRows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
@@ -178,7 +201,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
-    const current: Held = { pages, total: null, least: 0, warning: null, age: null }
+    const current: Held = { parameters, pages, total: null, least: 0, warning: null, age: null }
     let counted = false
     const countOnce = (): void => {
       if (counted) return
@@ -240,7 +263,6 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     inMemory: () => view.current?.pages.rows() ?? [],
     failure,
     failureAt: (index) => view.current?.pages.failureAt(index),
-    total: view.current?.total ?? null,
     want,
     retry: useCallback(() => {
       setFailure(undefined)
@@ -252,6 +274,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       (key, record) => view.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
+    replaceAll: useCallback((records) => putAll(view.current, records), []),
     renew: useCallback(async (key) => {
       const record = await resourceClient(resource.name).get(keyPartsOf(key), {
         fields: parameters.fields,
@@ -271,8 +294,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         setFailure(error)
       })
     }, [parameters, resource, changed]),
-    warning: view.current?.warning ?? null,
-    age: view.current?.age ?? null,
+    ...shownOf(view.current, parameters),
     loading: view.current === null && failure === undefined
   }
 }
