@@ -9,13 +9,24 @@ import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { chromium } from "playwright-core"
 import type { CDPSession, Page } from "playwright-core"
-import { dragThumb, during, firstRows, jump, noteFirstRows, scroll, type Seen, swipe } from "./watch.ts"
+import {
+  dragThumb,
+  during,
+  firstRows,
+  jump,
+  noteFirstRows,
+  peek,
+  type Peeked,
+  scroll,
+  type Seen,
+  swipe
+} from "./watch.ts"
 
 const usage = `node bench/web/run.ts --password PASSWORD [--url URL] [--email EMAIL]
 
   --rounds N    rounds in which the pages take turns, default 3
   --slow N      slows the processor N times
-  --only NAMES  of first, jump, scroll, drag, touch, heap; default all but heap
+  --only NAMES  of first, jump, scroll, drag, touch, peek, heap; default all but heap
   --screens N   how far heap goes on, default 10,000`
 
 const { values } = parseArgs({
@@ -25,7 +36,7 @@ const { values } = parseArgs({
     password: { type: "string" },
     rounds: { type: "string", default: "3" },
     slow: { type: "string", default: "1" },
-    only: { type: "string", default: "first,jump,scroll,drag,touch" },
+    only: { type: "string", default: "first,jump,scroll,drag,touch,peek" },
     screens: { type: "string", default: "10000" }
   }
 })
@@ -258,6 +269,19 @@ try {
     })
     const px = (value: number): string => `${value.toFixed(0)} px`
     tell("four swipes of 300 px by touch", median(app), median(reference), "within 10 %", px)
+  }
+  if (only.has("peek")) {
+    const [page] = pages
+    await page.bringToFront()
+    await firstRows(page, addresses[0])
+    // The list takes the focus.
+    await page.keyboard.press("j")
+    const found: Peeked[] = []
+    for (let run = 0; run < 12 * rounds; run++) found.push(await peek(page))
+    const [rows, whole] = [found.map((each) => each.row), found.map((each) => each.whole)]
+    const p95 = (times: readonly number[]): string => `${ms(median(times))}, ${ms(quantile(times, 0.95))}`
+    line(["peek open, from the key to the row's values: median, p95", p95(rows), "", "", "100 ms"])
+    line(["peek open, from the key to the whole record: median, p95", p95(whole), "", "", ""])
   }
   if (only.has("heap")) await measureHeap(pages[0], total)
   process.stdout.write(`\nload at the end ${loadavg()[0]!.toFixed(1)}\n`)

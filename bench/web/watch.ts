@@ -28,6 +28,7 @@ type Measured = typeof globalThis & {
   benchFirst?: number
   benchSeen: Watching
   benchRest: Promise<unknown>
+  benchPeek: Promise<Peeked>
   jump?: (row: number) => void
 }
 
@@ -130,6 +131,44 @@ export const dragThumb = async (page: Page): Promise<void> => {
   }
   await page.mouse.up()
   if (farthest < 100_000) throw new Error(`The thumb was not dragged: ${page.url().slice(0, 80)} moved ${farthest} px.`)
+}
+
+/** Milliseconds from a key until a record stands beside the list as its row has it, and until the whole record does. Both are painted. */
+export interface Peeked {
+  readonly row: number
+  readonly whole: number
+}
+
+/** Goes a row down and opens its record beside the list by its key, and closes it again. The list has the focus. */
+export const peek = async (page: Page): Promise<Peeked> => {
+  await page.keyboard.press("ArrowDown")
+  // The key is pressed once the page listens.
+  await page.evaluate(() => {
+    const seen = new Promise<{ readonly row: number; readonly whole: number }>((done) => {
+      const begin = ({ timeStamp }: KeyboardEvent): void => {
+        let row = 0
+        // A frame that finds something has not painted it: the next one comes after that.
+        let found: "nothing" | "row" | "whole" = "nothing"
+        const look = (now: number): void => {
+          if (found !== "nothing" && row === 0) row = now - timeStamp
+          if (found === "whole") return done({ row, whole: now - timeStamp })
+          const panel = document.querySelector("[data-peek]")
+          if (panel?.querySelector("[data-field]") != null) {
+            found = panel.querySelector("[aria-busy=true]") === null ? "whole" : "row"
+          }
+          requestAnimationFrame(look)
+        }
+        requestAnimationFrame(look)
+      }
+      addEventListener("keydown", begin, { once: true, capture: true })
+    })
+    Object.assign(globalThis, { benchPeek: seen })
+  })
+  await page.keyboard.press("Space")
+  const peeked = await page.evaluate(() => (globalThis as Measured).benchPeek)
+  await page.keyboard.press("Escape")
+  await page.locator("[data-peek]").waitFor({ state: "detached" })
+  return peeked
 }
 
 /** Where the list stands, in pixels from its first row. */

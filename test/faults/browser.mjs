@@ -2,6 +2,20 @@
 
 export const faults = [
   {
+    rule: "a walk beside a list reads no record that it passes",
+    file: "web/admin/list/peeking.ts",
+    old: "else pass(asked, next, row)",
+    new: "else setQuery({ peek: next })",
+    tests: ["test/browser/admin/peek.test.ts"]
+  },
+  {
+    rule: "a walk beside a list asks before it leaves what was typed",
+    file: "web/admin/list/peeking.ts",
+    old: "if (isGuarded()) void ask(next)",
+    new: "if (row < 0) void ask(next)",
+    tests: ["test/browser/admin/peek.test.ts"]
+  },
+  {
     rule: "a draft is there again after a reload",
     file: "web/admin/record/draft-store.ts",
     old: "const text = sessionStorage.getItem(storeOf(place))",

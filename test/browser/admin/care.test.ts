@@ -340,12 +340,19 @@ describe.skipIf(chromiumPath === null)("while somebody else works", () => {
 })
 
 describe.skipIf(chromiumPath === null)("the page of a record", () => {
-  it("has its key in the head, lines before notes, read-only values as text, and texts that grow", async () => {
+  it("has short values in three columns, its key in the head, lines before notes, read-only values as text, and texts that grow", async () => {
     const id = await newOrder(2)
     await using({ width: 1440, height: 900 }, async (_, record) => {
       await record.open("orders", id)
       await record.rows("Lines").getByRole("row").nth(2).waitFor()
       expect(await record.box("id").count()).toBe(0)
+      // What is short shares a line: the first four of an order are three and one.
+      const boxes = await Promise.all(
+        ["status", "channel", "customer_id", "owner_id"].map((field) => record.box(field).boundingBox())
+      )
+      const places = boxes.map((box) => [box!.x, box!.y] as const)
+      expect(new Set(places.map(([x]) => x)).size).toBe(3)
+      expect(places.map(([, y]) => y === places[0]![1])).toEqual([true, true, true, false])
       const [lines, note] = [await record.rows("Lines").boundingBox(), await record.box("note").boundingBox()]
       expect(lines!.y + lines!.height).toBeLessThan(900)
       expect(lines!.y).toBeLessThan(note!.y)
