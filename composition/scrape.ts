@@ -11,7 +11,7 @@ import { methodNotAllowed } from "../adapters/http/problem.ts"
 import { readBacklog } from "../adapters/postgres/backlog.ts"
 import { sha256 } from "../adapters/seal/seal.ts"
 import { hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
-import { problem } from "../core/domain/problem.ts"
+import { notFound, problem } from "../core/domain/problem.ts"
 import type { Admin } from "./create-admin.ts"
 import type { ServiceMetrics } from "./metrics.ts"
 import { mediaTypes, metricsText } from "./openmetrics.ts"
@@ -86,6 +86,7 @@ export const makeScraping = (context: Context.Context<never>, metrics: ServiceMe
       quiet: true,
       crossOrigin: false,
       handle: (visit) => {
+        if (visit.path !== path) return Effect.fail(notFound())
         const [, bearer] = /^Bearer +(\S+)$/i.exec(visit.request.headers.get("authorization") ?? "") ?? []
         // Digests are compared, so that the timing reveals nothing about the token.
         if (bearer === undefined || sha256(bearer) !== sha256(token)) {

@@ -186,6 +186,13 @@ const accountsReady = (pool: LazyPool, wanted: readonly Migration[]): Effect.Eff
     { duration: readyMs, orElse: () => Effect.succeed(false) }
   )
 
+const metricsTaken: Refusal = {
+  resource: "metrics",
+  field: null,
+  message: "SERVICE_METRICS_TOKEN serves /metrics, where the app has the page of this resource.",
+  fix: "Set SERVICE_METRICS_PORT instead: then the metrics have a port of their own."
+}
+
 const noMailServer: Refusal = {
   resource: null,
   field: null,
@@ -437,6 +444,7 @@ const openPort = (
 export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Return<Started, never, Scope.Scope> {
   const { assembly, env, log, patienceMs, settings } = start
   const { compiled } = assembly
+  if (settings.metrics.token !== null && compiled.models.has("metrics")) throw new StartupError([metricsTaken])
   const scraped = settings.metrics.port !== null || settings.metrics.token !== null
   const telemetry = yield* opened(() => openTelemetry(env, scraped), ({ close }) => close())
   const scraping = scraped ? yield* Effect.promise(() => scrapingOf(telemetry)) : null

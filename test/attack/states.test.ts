@@ -1049,6 +1049,7 @@ describe("whoever watches over it", () => {
   it("reads in the metrics what was refused and why, what waits, and what lasts", async () => {
     expect((await send("GET", "/metrics", { as: null })).status).toBe(401)
     expect((await send("GET", "/metrics")).status).toBe(401)
+    expect((await send("GET", "/metrics/x", { as: metricsToken })).status).toBe(404)
     const answer = await fetch(`${server.address}/metrics`, {
       headers: { authorization: `Bearer ${metricsToken}`, accept: "application/openmetrics-text; version=1.0.0" }
     })
