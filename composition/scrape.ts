@@ -5,7 +5,6 @@
 
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { createServer } from "node:http"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { methodNotAllowed } from "../adapters/http/problem.ts"
 import { readBacklog } from "../adapters/postgres/backlog.ts"
@@ -15,6 +14,7 @@ import { notFound, problem } from "../core/domain/problem.ts"
 import type { Admin } from "./create-admin.ts"
 import type { ServiceMetrics } from "./metrics.ts"
 import { mediaTypes, metricsText } from "./openmetrics.ts"
+import { type OpenPort, openPort } from "./small-server.ts"
 
 /** Milliseconds for which what was read from the database stands, and longest wait for it. */
 const freshMs = 10_000
@@ -29,10 +29,7 @@ export interface Scraping {
   /** From now on, scrapes also tell what waits in the database of a service. */
   readonly watch: (admin: Pick<Admin, "compiled" | "db" | "queue">) => void
   /** Opens a port that serves nothing else, and asks for no token. Rejects where it is taken. */
-  readonly open: (
-    host: string,
-    port: number
-  ) => Promise<{ readonly port: number; readonly close: () => Promise<void> }>
+  readonly open: (host: string, port: number) => Promise<OpenPort>
 }
 
 /** Reads what waits in the database into the metrics. */
@@ -99,32 +96,15 @@ export const makeScraping = (context: Context.Context<never>, metrics: ServiceMe
       }
     }),
     open: (host, port) =>
-      new Promise((resolve, reject) => {
-        const server = createServer(
-          { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
-          (request, response) => {
-            if (request.method !== "GET" || request.url?.split("?", 1)[0] !== path) {
-              response.writeHead(404).end()
-              return
-            }
-            // What fails is a fault of ours, and the process reports it.
-            void answer(request.headers.accept ?? null).then(
-              ({ body, headers, status }) => response.writeHead(status, headers).end(body)
-            ).finally(() => response.end())
-          }
-        )
-        server.once("error", reject)
-        server.listen(port, host, () => {
-          const address = server.address()
-          resolve({
-            port: typeof address === "object" && address !== null ? address.port : port,
-            close: () =>
-              new Promise((closed) => {
-                server.closeAllConnections()
-                server.close(() => closed())
-              })
-          })
-        })
+      openPort(host, port, (request, response) => {
+        if (request.method !== "GET" || request.url?.split("?", 1)[0] !== path) {
+          response.writeHead(404).end()
+          return
+        }
+        // What fails is a fault of ours, and the process reports it.
+        void answer(request.headers.accept ?? null).then(
+          ({ body, headers, status }) => response.writeHead(status, headers).end(body)
+        ).finally(() => response.end())
       })
   }
 }

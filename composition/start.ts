@@ -46,6 +46,7 @@ import {
 import type { Migration } from "./migrations.ts"
 import { holderOf, takenPort } from "./port-holder.ts"
 import type { Scraping } from "./scrape.ts"
+import type { OpenPort } from "./small-server.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry, type Telemetry } from "./telemetry.ts"
@@ -319,7 +320,7 @@ const openScraping = async (
   host: string,
   port: number,
   log: LogSink
-): Promise<{ readonly close: () => Promise<void> }> => {
+): Promise<OpenPort> => {
   try {
     const open = await scraping.open(host, port)
     log.event("info", "metrics", { address: `http://${host.includes(":") ? `[${host}]` : host}:${open.port}/metrics` })

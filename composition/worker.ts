@@ -1,13 +1,9 @@
 /** The answers of a worker: `/livez` and `/readyz` on a port of its own, for whoever watches over processes. It serves nothing else. */
 
-import { createServer } from "node:http"
-import type { Server as HttpServer } from "node:http"
+import type { ServerResponse } from "node:http"
+import { type OpenPort, openPort } from "./small-server.ts"
 
-const answer = (
-  response: Parameters<NonNullable<Parameters<typeof createServer>[1]>>[1],
-  ready: boolean,
-  paused = false
-): void => {
+const answer = (response: ServerResponse, ready: boolean, paused = false): void => {
   response.writeHead(ready ? 200 : 503, {
     "content-type": "application/json; charset=utf-8",
     "cache-control": "no-store"
@@ -21,31 +17,14 @@ export const openHealth = (
   port: number,
   ready: () => Promise<boolean>,
   paused: () => boolean
-): Promise<{ readonly port: number; readonly close: () => Promise<void> }> =>
-  new Promise((resolve, reject) => {
-    const server: HttpServer = createServer(
-      { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
-      (request, response) => {
-        const path = request.url?.split("?", 1)[0]
-        if (path === "/livez") answer(response, true)
-        else if (path === "/readyz") {
-          ready().then((yes) => answer(response, yes, paused()), () => answer(response, false))
-        } else {
-          response.writeHead(404)
-          response.end()
-        }
-      }
-    )
-    server.once("error", reject)
-    server.listen(port, host, () => {
-      const address = server.address()
-      resolve({
-        port: typeof address === "object" && address !== null ? address.port : port,
-        close: () =>
-          new Promise((closed) => {
-            server.closeAllConnections()
-            server.close(() => closed())
-          })
-      })
-    })
+): Promise<OpenPort> =>
+  openPort(host, port, (request, response) => {
+    const path = request.url?.split("?", 1)[0]
+    if (path === "/livez") answer(response, true)
+    else if (path === "/readyz") {
+      ready().then((yes) => answer(response, yes, paused()), () => answer(response, false))
+    } else {
+      response.writeHead(404)
+      response.end()
+    }
   })

@@ -82,8 +82,9 @@ afterAll(async () => {
   await stage?.stop()
 })
 
+/** A page of its own: one that loads itself again, maybe once more in a moment, is given to nobody else. */
 const open = (role: Role | null = "admin", throws = /^$/): Promise<Watched> =>
-  stage.open({ role, allow: throws, throws })
+  stage.open({ role, allow: throws, throws, fresh: true })
 
 /** Replaces a text that must be in the file. */
 const edit = (file: string, before: string, after: string): void => {
