@@ -632,7 +632,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     /** A server that refuses a write is not the one that takes them. */
     const doubtReadOnly = (error: unknown): Effect.Effect<void> =>
       Effect.sync(() => {
-        if (error instanceof RecordsError && error.reason._tag === "ReadOnly") doubtHost(settings.url)
+        if (error instanceof RecordsError && error.reason._tag === "ReadOnly") doubtHost(settings.url, "read-only")
       })
 
     // Without the startup parameters that a pooler may refuse. The statement depends on none of them.
@@ -656,9 +656,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     // Of several servers another one may take the writes now, also where nobody asks.
     if (chooses) {
       const look = Effect.matchCause(ping, {
-        onFailure: () => doubtHost(settings.url),
+        onFailure: () => doubtHost(settings.url, "away"),
         onSuccess: (takes) => {
-          if (takes === "reads") doubtHost(settings.url)
+          if (takes === "reads") doubtHost(settings.url, "read-only")
         }
       })
       yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced(lookMs)))

@@ -4,6 +4,8 @@
  * closed. While no server fits who takes writes, one that answers serves reads.
  */
 
+import { setTimeout as sleep } from "node:timers/promises"
+
 /** A server: a name, an address or the folder of a socket, and a port. */
 export interface Place {
   readonly host: string
@@ -33,17 +35,18 @@ const fits: { readonly [target in Target]: (state: ServerState) => boolean } = {
 /** The targets for which another server does where none fits. */
 const lenient: ReadonlySet<Target> = new Set(["read-write", "primary", "prefer-standby"])
 
-/** Milliseconds until all are asked again while none fits, and the least between two doubts. */
+/** Milliseconds until all are asked again while none fits, the least between two doubts, and for how long the server of now is waited for. */
 const againMs = 1_000
 const calmMs = 250
+const keepMs = 250
 
 export interface Hosts {
   /** Where a connection goes now. Rejects as the first server does where none can be reached. */
   readonly choose: () => Promise<Place>
   /** Says that a connection to a place was made, and how it is closed. Call what it returns when it has ended. */
   readonly opened: (place: Place, close: () => void) => () => void
-  /** The server may not fit any more. */
-  readonly doubt: () => void
+  /** The server may not fit any more: it does not answer, or takes no writes. The latter is no doubt where such a server fits. */
+  readonly doubt: (why: "away" | "read-only") => void
 }
 
 export interface HostOptions {
@@ -70,9 +73,16 @@ export const makeHosts = ({ ask, places, target }: HostOptions): Hosts => {
   const chooseAnew = async (): Promise<Place> => {
     doubted = false
     const asked = places.map((place) => ({ place, state: ask(place) }))
-    const fitting = asked.map(async ({ place, state }) => {
-      if (!fits[target](await state)) throw new Error("The server does not fit.")
-      return place
+    const current = asked.find(({ place }) => place === chosen)
+    // Of several that fit, the one of now is kept: another one would end all connections.
+    const kept = current === undefined ? Promise.resolve(false) : Promise.race([
+      current.state.then(fits[target], () => false),
+      sleep(keepMs, false, { ref: false })
+    ])
+    const fitting = asked.map(async (each) => {
+      if (!fits[target](await each.state)) throw new Error("The server does not fit.")
+      if (each !== current && await kept) throw new Error("The server of now is kept.")
+      return each.place
     })
     try {
       return take(await Promise.any(fitting))
@@ -108,7 +118,8 @@ export const makeHosts = ({ ask, places, target }: HostOptions): Hosts => {
         if (open.delete(entry) && place === chosen) doubted = true
       }
     },
-    doubt: () => {
+    doubt: (why) => {
+      if (why === "read-only" && fits[target]({ standby: true, readOnly: true })) return
       if (choosing !== null || performance.now() - doubtedAt < calmMs) return
       doubtedAt = performance.now()
       doubted = true

@@ -268,7 +268,7 @@ const hostsOf = (url: string, address: Address): Hosts | null => {
 }
 
 /** Says that the server of a URL with several may not be the right one any more. */
-export const doubtHost = (url: string): void => hostsByUrl.get(url)?.doubt()
+export const doubtHost = (url: string, why: "away" | "read-only"): void => hostsByUrl.get(url)?.doubt(why)
 
 /** The Effect driver's address of a database. Throws `AddressError`. */
 export const addressOf = (

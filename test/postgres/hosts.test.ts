@@ -66,15 +66,42 @@ describe("a choice among servers", () => {
     await hosts.choose()
     const closed: string[] = []
     hosts.opened(a, () => closed.push("a"))
-    hosts.doubt()
+    hosts.doubt("read-only")
     await hosts.choose()
     expect(closed).toEqual([])
     states.set(a, follower).set(b, primary)
     await vi.waitFor(async () => {
-      hosts.doubt()
+      hosts.doubt("read-only")
       expect(await hosts.choose()).toBe(b)
     })
     expect(closed).toEqual(["a"])
+  })
+
+  it("keeps the server of now among several that fit, and hears of no doubt that is none", async () => {
+    const answers = new Map<Place, () => void>()
+    const asked: Place[] = []
+    const hosts = makeHosts({
+      places: [a, b],
+      target: "standby",
+      ask: (place) => {
+        asked.push(place)
+        return new Promise((resolve) => answers.set(place, () => resolve(follower)))
+      }
+    })
+    const first = hosts.choose()
+    answers.get(b)?.()
+    expect(await first).toBe(b)
+    const closed: string[] = []
+    hosts.opened(b, () => closed.push("b"))
+    hosts.doubt("read-only")
+    expect(asked).toEqual([a, b])
+    // The other one answers sooner this time.
+    hosts.doubt("away")
+    answers.get(a)?.()
+    answers.get(b)?.()
+    expect(await hosts.choose()).toBe(b)
+    expect(asked).toEqual([a, b, a, b])
+    expect(closed).toEqual([])
   })
 
   it("asks again by itself while none fits", async () => {
