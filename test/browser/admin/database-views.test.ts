@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath === null)("functions and materialized views", () =>
   it("ask for arguments, keep them in the address, and list the rows without links", async () => {
     await using({}, async (page, sent, quiet) => {
       await page.goto(`${stage.url}/numbers`)
-      await page.getByText("This list needs values").waitFor()
+      await page.getByText("Fill in the values above").waitFor()
       await page.getByLabel("From").fill("2")
       await page.getByRole("button", { name: "Show" }).click()
       await page.getByText("number 3").waitFor()

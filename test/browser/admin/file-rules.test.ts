@@ -84,7 +84,7 @@ describe.skipIf(chromiumPath === null)("files", () => {
         mimeType: "text/plain",
         buffer: Buffer.from("text")
       })
-      await record.box("invoice").getByText(/Files of this type are not taken/).waitFor()
+      await record.box("invoice").getByText(/Files of this type are not accepted/).waitFor()
       await chooser(page, "invoice").setInputFiles({
         name: "large.pdf",
         mimeType: "application/pdf",

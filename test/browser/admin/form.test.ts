@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await form.open("contact")
       await fillIn(form)
       await form.send()
-      await form.refusal.getByText("The form was not taken. Try again.").waitFor()
+      await form.refusal.getByText("The form was not accepted. Try again.").waitFor()
       expect(await form.input("name").inputValue()).toBe("Ruth Adeyemi")
     })
   })
@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await form.send()
       await page.getByText("Thank you.").waitFor()
       await form.open("nothing")
-      await page.getByText("There is no such form.").waitFor()
+      await page.getByText("This form does not exist, or is closed.").waitFor()
     })
   })
 

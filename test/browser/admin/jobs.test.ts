@@ -327,7 +327,7 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       const dialog = page.getByRole("alertdialog", { name: "Cancel these 3 jobs?" })
       await dialog.getByRole("button", { name: "Cancel 3" }).click()
       await jobs.toast("3 jobs cancelled").waitFor()
-      await page.getByRole("heading", { name: "No job waits" }).waitFor()
+      await page.getByRole("heading", { name: "No job is waiting" }).waitFor()
     })
   })
 

@@ -213,7 +213,7 @@ describe.skipIf(chromiumPath === null)("a record beside its list", () => {
       await peek.closed()
       expect(new URL(page.url()).search).toBe("?order=id&columns=id%2Ctotal")
       await page.goto(`${stage.url}/orders?peek=99999999`)
-      await peek.panel.getByText(/This record is not there/).waitFor()
+      await peek.panel.getByText(/This record does not exist/).waitFor()
       // What no key can be is no record.
       await list.open("orders", "?peek=a%2Fb")
       expect(await peek.panel.count()).toBe(0)

@@ -127,7 +127,12 @@ describe.skipIf(chromiumPath === null)("a range of cells", () => {
       )
       await list.dialog.getByText(/^[56] cells will change. Records: 2\./).waitFor()
       for (
-        const why of ["read-only", "Choose one of the list.", "YYYY-MM-DD", "Columns after the last one of the list: 1"]
+        const why of [
+          "read-only",
+          "Choose one from the list.",
+          "YYYY-MM-DD",
+          "Columns after the last one of the list: 1"
+        ]
       ) {
         await list.dialog.getByText(why).first().waitFor()
       }

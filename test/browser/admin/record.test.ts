@@ -360,7 +360,7 @@ describe.skipIf(chromiumPath === null)("a new record", () => {
       await record.open("customers", "new")
       expect(await record.input("kind").inputValue()).toBe("person")
       expect(await record.input("credit_limit").inputValue()).toBe("0.00")
-      await record.hint("customer_since").getByText(/Filled in by the database/).waitFor()
+      await record.hint("customer_since").getByText(/the database fills it in/).waitFor()
       expect(await record.input("id").count()).toBe(0)
       await record.save()
       for (const field of ["name", "email", "country", "city"]) {

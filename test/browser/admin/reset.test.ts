@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === null)("a forgotten password", () => {
         json: { providers: [], twoFactor: false, passkeys: false, passwordReset: false, invitations: false }
       }))
     await page.goto(`${stage.url}/-/reset`)
-    await page.getByText("This service sends no links.").waitFor()
+    await page.getByText("This service cannot send links by mail.").waitFor()
     await page.goto(stage.url)
     await page.getByLabel("Password", { exact: true }).waitFor()
     expect(await page.getByRole("link", { name: "Forgot password?" }).count()).toBe(0)

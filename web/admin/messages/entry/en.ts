@@ -15,7 +15,7 @@ export const en = {
   },
   signIn: {
     title: (app: string): string => `Sign in to ${app}`,
-    hint: "Use the account your administrator made for you.",
+    hint: "Use the account that your administrator made for you.",
     email: "Email",
     password: "Password",
     show: "Show password",
@@ -34,10 +34,10 @@ export const en = {
     verify: "Continue",
     back: "Back",
     token: "Bearer token",
-    tokenHint: "Accounts are kept elsewhere. Paste a token from there.",
+    tokenHint: "This service takes its accounts from elsewhere. Paste a token from there.",
     wait: (seconds: string): string => `Too many tries. Wait ${seconds} s, then try again.`,
     noAdminTitle: "There is no account yet",
-    noAdmin: "The first administrator is made on the machine that runs the service. Run there:",
+    noAdmin: "Make the first administrator on the machine that runs the service. Run there:",
     retry: "I have done it",
     failed: "The service cannot be reached. Check the connection and try again.",
     again: "Sign in again",
@@ -72,14 +72,14 @@ export const en = {
     offline: "You are offline. You can go on reading and typing; nothing is saved until the connection is back.",
     newVersion: "There is a new version.",
     reload: "Load it",
-    empty: "Nothing here is open to you. Ask your administrator for a role."
+    empty: "Your account may not see anything here yet. Ask your administrator for a role."
   },
   problem: {
     offline: "The service cannot be reached.",
     requestId: "Request",
     slow: "The database took too long. Narrow the list: a shorter time, or one more condition.",
     index: "An index that would help:",
-    unexpected: "Something went wrong that nobody expected. It was reported.",
+    unexpected: "Something went wrong. It was reported.",
     wait: (seconds: string): string => `Try again in ${seconds} s.`
   },
   reset: {
@@ -101,18 +101,18 @@ export const en = {
     badInvitation: "This link has expired or was used before. Ask your administrator for a new one.",
     askAgain: "Ask for a new link",
     toSignIn: "Go to sign-in",
-    off: "This service sends no links. Ask your administrator."
+    off: "This service cannot send links by mail. Ask your administrator for a new password."
   },
   form: {
     send: "Send",
     sending: "Sending",
     person: "Checking that you are a person takes about a second.",
-    missing: "There is no such form.",
+    missing: "This form does not exist, or is closed.",
     noCrypto: "This form works over https only. Open it with an address that begins with https.",
     offline: "The form cannot be sent right now. Check the connection and try again. What you typed stays here.",
     wait: (seconds: string): string =>
       `This was sent too often. Try again in ${seconds} seconds. What you typed stays here.`,
-    refused: "The form was not taken. Try again.",
+    refused: "The form was not accepted. Try again.",
     again: "Send another one",
     optional: "optional",
     field: {
