@@ -49,6 +49,9 @@ const copyTree = () => {
   return copy
 }
 
+// The tests find the faults as `npm test` runs them: with its seeds and its number of cases, also where a deep run plants them.
+const { TEST_DEPTH: _depth, TEST_SEED: _seed, ...env } = process.env
+
 /** Runs tests in a copy; gives what failed, as titles, and what was printed. */
 const failures = async (copy, tests) => {
   const report = join(copy, "faults-report.json")
@@ -65,7 +68,7 @@ const failures = async (copy, tests) => {
       `--outputFile=${report}`,
       ...tests
     ],
-    { cwd: copy, stdio: ["ignore", "pipe", "pipe"], timeout: longestMs, killSignal: "SIGKILL" }
+    { cwd: copy, env, stdio: ["ignore", "pipe", "pipe"], timeout: longestMs, killSignal: "SIGKILL" }
   )
   let printed = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => void (printed += text))

@@ -49,7 +49,8 @@ class Escape extends Error {}
 /** Wraps what a body throws, to tell it from what the disk says. */
 class BodyError extends Error {}
 
-const failure = (error: unknown): StorageError => {
+/** What an error of the disk or of a body means to callers: no room, no rights, a sender that failed, or a disk that does not answer. */
+export const failure = (error: unknown): StorageError => {
   if (error instanceof BodyError) return new StorageError({ reason: "Body", cause: error.cause })
   const code = codeOf(error)
   const full = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG"

@@ -268,6 +268,30 @@ describe("a resolver that changes its mind", () => {
     expect(asked).toBe(1)
   })
 
+  it("uses no connection that was made for the operator, whose URLs may lead to any host", async () => {
+    let connections = 0
+    const server = createServer((_, response) => void response.end())
+    server.on("connection", () => void connections++)
+    const port = await open(server)
+    let judged = 0
+    // Public where it is judged first; all later questions give what this machine can reach.
+    const shared = outbound({
+      resolve: async () => [{
+        get address() {
+          return judged++ === 0 ? "8.8.8.8" : "127.0.0.1"
+        },
+        family: 4
+      }]
+    })
+    const url = `http://somewhere.example:${port}/`
+    const send = async (anyAddress: boolean) => {
+      judged = anyAddress ? 1 : 0
+      expect(await reasonOf(shared.post(request(url, { anyAddress })))).toMatchObject({ status: 200 })
+      return connections
+    }
+    expect([await send(true), await send(true), await send(false), await send(false)]).toEqual([1, 1, 2, 2])
+  })
+
   it("and gives nothing, or fails", async () => {
     const url = "http://nowhere.example/"
     expect(await reasonOf(outbound({ resolve: async () => [] }).post(request(url)))).toBe("unknown-host")

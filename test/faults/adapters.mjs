@@ -87,6 +87,20 @@ export const faults = [
     tests: ["test/attack/outbound.test.ts"]
   },
   {
+    rule: "no request to a URL of somebody else takes a connection that was made for the operator's",
+    file: "adapters/outbound/outbound.ts",
+    old: "request.anyAddress ? free : guarded",
+    new: "free",
+    tests: ["test/attack/outbound.test.ts"]
+  },
+  {
+    rule: "a full disk is told from one that does not answer",
+    file: "adapters/storage-local/storage.ts",
+    old: "reason: full ? \"Full\" : denied",
+    new: "reason: denied",
+    tests: ["adapters/storage-local/storage.test.ts"]
+  },
+  {
     rule: "a link of the file system leads out of no folder",
     file: "adapters/storage-local/storage.ts",
     old:
@@ -135,6 +149,13 @@ export const faults = [
     old: "reason: full ? \"Full\" : denied",
     new: "reason: denied",
     tests: ["adapters/storage-s3/connection.test.ts"]
+  },
+  {
+    rule: "a body that is shorter than announced comes to no bucket",
+    file: "adapters/storage-s3/storage.ts",
+    old: "    if (size !== null && passed < size) throw new Error(\"the body is shorter than was announced\")\n",
+    new: "",
+    tests: ["adapters/storage-s3/storage.test.ts"]
   },
   {
     rule: "bodies of unknown length wait in line",

@@ -457,6 +457,13 @@ export const faults = [
     tests: ["core/domain/value/json.test.ts"]
   },
   {
+    rule: "a schedule has a time that a clock change moved",
+    file: "core/domain/job/schedule.ts",
+    old: "next(new Date(time.getTime() - 1_000))?.getTime() === time.getTime()",
+    new: "cron.match(time)",
+    tests: ["core/domain/job/schedule.test.ts"]
+  },
+  {
     rule: "progress takes amounts of zero or more",
     file: "core/domain/job/progress.ts",
     old: "Number.isFinite(value) && value >= 0",

@@ -129,6 +129,15 @@ describe("the next time of a schedule", () => {
     expect(next("*/20 * * * *", "Europe/Berlin", "2026-10-25T00:41:00Z")).toBe("2026-10-25T01:00:00.000Z")
   })
 
+  it("has the time to which a clock change moves it, and a repeated time once", () => {
+    const has = (time: string) =>
+      Result.getOrThrow(readSchedule("30 2 * * *", "Europe/Berlin")).has(new Date(`2026-${time}Z`))
+    // In March no clock shows 02:30: the clock after two o'clock is 03:00, at 01:00 UTC.
+    expect(["03-29T00:30:00", "03-29T01:00:00", "03-29T01:30:00"].map(has)).toEqual([false, true, false])
+    // In October it is 02:30 at 00:30 UTC and again at 01:30.
+    expect(["10-25T00:30:00", "10-25T01:30:00", "10-26T01:30:00"].map(has)).toEqual([true, false, true])
+  })
+
   it("takes seconds first, names and lists, and refuses what is no pattern", () => {
     expect(next("*/10 * * * * *", "UTC", "2026-01-01T00:00:01Z")).toBe("2026-01-01T00:00:10.000Z")
     expect(next("0 9 * JAN,JUL MON", "UTC", "2026-01-02T00:00:00Z")).toBe("2026-01-05T09:00:00.000Z")
