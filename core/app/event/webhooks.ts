@@ -26,7 +26,7 @@ import { isWaits, mostWaits } from "../../domain/event/retry.ts"
 import { readSecret } from "../../domain/event/signature.ts"
 import { mostPerMinute, type Subscription } from "../../domain/event/subscription.ts"
 import { evaluateKnown } from "../../domain/filter/evaluate.ts"
-import { readFilter } from "../../domain/filter/read.ts"
+import { type FilterScope, readFilter } from "../../domain/filter/read.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
 import { always, both } from "../../domain/filter/tree.ts"
 import { LeftToOthers } from "../../domain/job/failure.ts"
@@ -94,7 +94,7 @@ const secretOf = (use: WebhooksCore, { id, secret }: KeptSubscription): Effect.E
 const ignore = (): void => {}
 
 /** Fields that a filter of people may name: the given ones, without the fields about who people are. */
-const scopeOf = (fields: Model["fields"]) => ({
+const scopeOf = (fields: Model["fields"]): FilterScope => ({
   names: new Map(
     fields.flatMap((field) =>
       field.alias === null

@@ -2,7 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { makeField } from "../../../test/support/model.ts"
 import { evaluate } from "../filter/evaluate.ts"
-import { readFilter } from "../filter/read.ts"
+import { type FilterScope, readFilter } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import type { Cell } from "../value/kind.ts"
 import { where, type WhereValue } from "./where.ts"
@@ -14,7 +14,7 @@ const active = makeField({ name: "active", kind: "boolean" }, 3)
 const count = makeField({ name: "count", kind: "integer" }, 4)
 const ratio = makeField({ name: "ratio", kind: "float" }, 5)
 const all = [name, total, at, active, count, ratio]
-const scope = { names: new Map(all.map((field) => [field.name, field])), searched: [name], caller: true }
+const scope: FilterScope = { names: new Map(all.map((field) => [field.name, field])), searched: [name], caller: true }
 
 const read = (text: string): FilterTree => {
   const result = readFilter(text, scope)

@@ -3,8 +3,6 @@
  * every error of the text up to a cap, not just the first. It knows no rows and no SQL.
  */
 
-import type { Field } from "../model/model.ts"
-import { elementField } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
 import { callTree, countedTree, holdsTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
@@ -14,7 +12,7 @@ import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type PathField, placeOf, presentAt, through } from "./path.ts"
 import { quote } from "./scope.ts"
-import type { FilterTree } from "./tree.ts"
+import type { AnyTree, FilterField } from "./tree.ts"
 import { allOf, anyOf, not } from "./tree.ts"
 
 const ordered: readonly Comparator[] = ["=", "!=", "<", "<=", ">", ">=", ":"]
@@ -47,7 +45,7 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
 }
 
 /** The operators of a field. A list of files is asked about its presence only. */
-const operatorsOf = (field: Field): readonly Comparator[] =>
+const operatorsOf = (field: FilterField): readonly Comparator[] =>
   isOrderedEnum(field) ? ordered : field.kind === "list" && !holdsValues(field) ? [] : operators[field.kind]
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
@@ -62,7 +60,7 @@ const allowed = ({ field, name }: PathField): string => {
 }
 
 /** Text `=`: a whole-value match where unescaped stars stand for anything. */
-const textEquals = (checking: Checking, field: Field, { value }: Restriction): FilterTree | null => {
+const textEquals = (checking: Checking, field: FilterField, { value }: Restriction): AnyTree | null => {
   const parts = partsOf(checking, value)
   if (parts === null) return null
   if (parts.length === 1) return { op: "compare", field, is: "=", value: { of: "literal", text: parts[0]! } }
@@ -71,7 +69,7 @@ const textEquals = (checking: Checking, field: Field, { value }: Restriction): F
   return isTooLongToSeek(checking, value, merged.join("*")) ? null : { op: "match", field, parts: merged }
 }
 
-const equals = (checking: Checking, { field, name }: PathField, restriction: Restriction): FilterTree | null => {
+const equals = (checking: Checking, { field, name }: PathField, restriction: Restriction): AnyTree | null => {
   const operand = field.kind === "text"
     ? callerOf(checking, field, restriction.value)
     : operandOf(checking, field, restriction.value, name)
@@ -79,11 +77,11 @@ const equals = (checking: Checking, { field, name }: PathField, restriction: Res
   return operand === null ? null : { op: "compare", field, is: "=", value: operand }
 }
 
-const has = (checking: Checking, place: PathField, restriction: Restriction): FilterTree | null => {
+const has = (checking: Checking, place: PathField, restriction: Restriction): AnyTree | null => {
   const { field } = place
   const { isAt, value } = restriction
   if (field.kind === "list") {
-    const operand = operandOf(checking, elementField(field), value, place.name)
+    const operand = operandOf(checking, { name: field.name, ...field.of }, value, place.name)
     return operand === null ? null : { op: "has", field, values: [operand] }
   }
   if (field.kind === "range") return holdsTree(checking, field, value, place.name)
@@ -102,12 +100,12 @@ const has = (checking: Checking, place: PathField, restriction: Restriction): Fi
   return text === null ? null : { op: "contains", field, text }
 }
 
-const restrictionTree = (checking: Checking, restriction: Restriction): FilterTree | null => {
+const restrictionTree = (checking: Checking, restriction: Restriction): AnyTree | null => {
   const { is, isAt, value } = restriction
   const place = placeOf(checking, restriction.field)
   if (place === null) return null
   const { field, name, span, ways } = place
-  const whole = (tree: FilterTree | null): FilterTree | null => tree === null ? null : through(ways, tree, span)
+  const whole = (tree: AnyTree | null): AnyTree | null => tree === null ? null : through(ways, tree, span)
   if (value.of === "word") {
     // Through a relation nothing is there where no record is, either: that is null, too.
     if (is === ":" && value.text === "*") return presentAt(place)
@@ -143,11 +141,11 @@ const restrictionTree = (checking: Checking, restriction: Restriction): FilterTr
 }
 
 /** The tree of a syntax, or null after reporting. Depth is bounded by the parser. */
-export const checkSyntax = (checking: Checking, syntax: Syntax): FilterTree | null => {
+export const checkSyntax = (checking: Checking, syntax: Syntax): AnyTree | null => {
   switch (syntax.node) {
     case "and":
     case "or": {
-      const items: FilterTree[] = []
+      const items: AnyTree[] = []
       for (const item of syntax.items) {
         if (checking.findings.full) return null
         const tree = checkSyntax(checking, item)

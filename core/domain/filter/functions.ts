@@ -4,8 +4,6 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field, FieldOf } from "../model/model.ts"
-import { elementField } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
 import { elementOf, rangeAround } from "../value/exact.ts"
@@ -17,7 +15,7 @@ import type { FunctionCall, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
 import { type End, endOf, type PathField, placeOf, presentAt, through, vectorOf } from "./path.ts"
 import { nameHint, quote } from "./scope.ts"
-import type { Comparison, FilterTree, Operand } from "./tree.ts"
+import type { AnyTree, Comparison, FilterField, Operand } from "./tree.ts"
 import { always, confined, not } from "./tree.ts"
 
 /** Most characters of a regular expression. */
@@ -28,7 +26,7 @@ interface FilterFunction {
   readonly usage: string
   readonly least: number
   readonly most: number
-  readonly check: (checking: Checking, args: readonly Value[], call: FunctionCall) => FilterTree | null
+  readonly check: (checking: Checking, args: readonly Value[], call: FunctionCall) => AnyTree | null
 }
 
 const fieldArgument = (checking: Checking, value: Value, usage: string): PathField | null =>
@@ -46,7 +44,7 @@ const fieldOfKind = (
   checking: Checking,
   value: Value,
   call: FunctionCall,
-  accepts: (field: Field) => boolean,
+  accepts: (field: FilterField) => boolean,
   usage: string
 ): PathField | null => {
   const place = fieldArgument(checking, value, usage)
@@ -61,7 +59,7 @@ const fieldOfKind = (
 }
 
 /** Text search over the scope's searched fields: bare words, phrases and `search('…')`. */
-export const searchTree = (checking: Checking, value: Value): FilterTree | null => {
+export const searchTree = (checking: Checking, value: Value): AnyTree | null => {
   if (checking.scope.searched.length === 0) {
     return checking.findings.add(
       "not-searchable",
@@ -82,7 +80,7 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
 export const maxWords = 1_000
 
 /** Words of a text in a search vector: `search(words, "tall -lamp")`. */
-const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): FilterTree | null => {
+const wordsTree = (checking: Checking, [vector, value]: readonly Value[]): AnyTree | null => {
   if (vector!.of !== "word") {
     return checking.findings.add(
       "argument",
@@ -113,11 +111,11 @@ const overlapsUsage = "overlaps(field, \"[1,5)\") with a field of ranges"
 /** Whether a range holds a value: `during:2026-01-31` and `contains(during, 2026-01-31)`. */
 export const holdsTree = (
   checking: Checking,
-  field: FieldOf<"range">,
+  field: Extract<FilterField, { readonly kind: "range" }>,
   value: Value,
   name: string
-): FilterTree | null => {
-  const operand = operandOf(checking, { ...field, ...elementOf(field) }, value, name)
+): AnyTree | null => {
+  const operand = operandOf(checking, { name: field.name, ...elementOf(field) }, value, name)
   return operand === null ? null : {
     op: "overlaps",
     field,
@@ -131,7 +129,7 @@ const rangeTree = (
   [name, value]: readonly Value[],
   call: FunctionCall,
   of: "value" | "range"
-): FilterTree | null => {
+): AnyTree | null => {
   const usage = of === "value" ? containsUsage : overlapsUsage
   const place = fieldOfKind(checking, name!, call, ({ kind }) => kind === "range", usage)
   if (place === null || place.field.kind !== "range") return null
@@ -144,8 +142,9 @@ const rangeTree = (
   return operand === null ? null : through(ways, { op: "overlaps", field, value: operand }, span)
 }
 
-const isText = ({ kind }: Field): boolean => kind === "text"
-const hasValues = (field: Field): boolean => hasEquality(field.kind) && (field.kind !== "list" || holdsValues(field))
+const isText = ({ kind }: FilterField): boolean => kind === "text"
+const hasValues = (field: FilterField): boolean =>
+  hasEquality(field.kind) && (field.kind !== "list" || holdsValues(field))
 
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"
@@ -184,7 +183,7 @@ const countUsage = "count(lines) >= 3 or count(lines, \"quantity > 10\") >= 3"
 /** A relation, and a filter of its records. */
 interface Related {
   readonly end: End
-  readonly item: FilterTree
+  readonly item: AnyTree
 }
 
 const relatedArguments = (checking: Checking, [path, filter]: readonly Value[], usage: string): Related | null => {
@@ -206,7 +205,7 @@ const relatedArguments = (checking: Checking, [path, filter]: readonly Value[], 
  * A filter in quotes, of the records at the end of a path. It is written like a pattern: only quotes and backslashes before them are escaped once more, so
  * that its own escapes stay as they are.
  */
-const innerTree = (checking: Checking, { scope, ways }: End, value: Value, usage: string): FilterTree | null => {
+const innerTree = (checking: Checking, { scope, ways }: End, value: Value, usage: string): AnyTree | null => {
   if (value.of !== "string") {
     return checking.findings.add(
       "argument",
@@ -259,7 +258,7 @@ const numberOf = ({ findings }: Checking, value: Value): number | null =>
   )
 
 /** `count(lines) >= 3` or `length(tags) >= 2`, or null after reporting. */
-export const countedTree = (checking: Checking, counted: Counted): FilterTree | null => {
+export const countedTree = (checking: Checking, counted: Counted): AnyTree | null => {
   const { call, is, isAt } = counted
   if (is === ":") {
     return checking.findings.add("operator", "The operator : does not work on a count.", "Use = != < <= > >=.", isAt)
@@ -271,7 +270,7 @@ const lengthTree = (
   checking: Checking,
   { call, value }: Counted,
   is: Comparison | "!="
-): FilterTree | null => {
+): AnyTree | null => {
   if (call.args.length !== 1) {
     return checking.findings.add(
       "argument",
@@ -285,12 +284,11 @@ const lengthTree = (
   if (place === null || number === null) return null
   const { field, span, ways } = place
   if (!holdsValues(field)) return null
-  const length = (compared: Comparison): FilterTree =>
-    through(ways, { op: "length", field, is: compared, number }, span)
+  const length = (compared: Comparison): AnyTree => through(ways, { op: "length", field, is: compared, number }, span)
   return is === "!=" ? not(length("=")) : length(is)
 }
 
-const countTree = (checking: Checking, { call, value }: Counted, is: Comparison | "!="): FilterTree | null => {
+const countTree = (checking: Checking, { call, value }: Counted, is: Comparison | "!="): AnyTree | null => {
   const { findings } = checking
   if (call.args.length < 1 || call.args.length > 2) {
     return findings.add(
@@ -312,7 +310,7 @@ const countTree = (checking: Checking, { call, value }: Counted, is: Comparison 
       call.args[0]!
     )
   }
-  const count = (compared: Comparison): FilterTree => ({
+  const count = (compared: Comparison): AnyTree => ({
     op: "count",
     way: ways[0]!,
     item,
@@ -332,7 +330,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
       const place = fieldOfKind(checking, args[0]!, call, hasValues, inUsage)
       if (place === null) return null
       const { field, name, span, ways } = place
-      const of = holdsValues(field) ? elementField(field) : field
+      const of = holdsValues(field) ? { name: field.name, ...field.of } : field
       const values: Operand[] = []
       for (let at = 1; at < args.length && !checking.findings.full; at++) {
         const operand = operandOf(checking, of, args[at]!, name)
@@ -455,7 +453,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
 const isFunction = (name: string): name is FunctionName => Object.hasOwn(functions, name)
 
 /** The tree of a function that stands as a condition, or null after reporting. */
-export const callTree = (checking: Checking, call: FunctionCall): FilterTree | null => {
+export const callTree = (checking: Checking, call: FunctionCall): AnyTree | null => {
   const name = call.name.text
   if (!isFunction(name)) {
     return checking.findings.add(

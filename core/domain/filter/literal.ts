@@ -4,30 +4,29 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field, FieldOf } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
-import type { Kind } from "../value/kind.ts"
+import type { Kind, Shape } from "../value/kind.ts"
 import { decode } from "./lex.ts"
 import type { Syntax, Value, Word } from "./parse.ts"
-import type { FilterScope, Findings } from "./scope.ts"
+import type { AnyScope, Findings } from "./scope.ts"
 import { nameHint, namesOf, nearest, quote } from "./scope.ts"
-import type { FilterTree, Operand } from "./tree.ts"
+import type { AnyTree, FilterField, Operand } from "./tree.ts"
 
 /** What a check works with: the names in reach, and where errors go. */
 export interface Checking {
-  readonly scope: FilterScope
+  readonly scope: AnyScope
   readonly findings: Findings
   /** How many relations lead from the record to this scope. */
   readonly depth: number
   /** What all texts of a filter have together. */
   readonly spent: { terms: number }
   /** The tree of a syntax in some scope, for filters inside this one. */
-  readonly check: (checking: Checking, syntax: Syntax) => FilterTree | null
+  readonly check: (checking: Checking, syntax: Syntax) => AnyTree | null
 }
 
 /** Access rules may name every declared field; callers only filterable ones. */
-export const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.caller || field.filterable
+export const mayFilter = (scope: AnyScope) => (field: FilterField): boolean => scope.caller || field.filterable
 
 export const filterableFields = "Fields that can be filtered"
 
@@ -35,7 +34,7 @@ export const filterableFields = "Fields that can be filtered"
  * The field that a name stands for, or null after reporting. `usage` is how to write the function whose argument the name is; it goes into
  * the hint.
  */
-export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: string): Field | null => {
+export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: string): FilterField | null => {
   const field = scope.names.get(name.text)
   if (field !== undefined && mayFilter(scope)(field)) return field
   const named = nameHint(name.text, namesOf(scope, mayFilter(scope)), filterableFields)
@@ -95,13 +94,17 @@ export const soughtOf = (checking: Checking, value: Value): string | null => {
 }
 
 /** Whether a field is a list whose elements can be asked for. Those of a list of files cannot: they are addresses of the service. */
-export const holdsValues = (field: Field): field is FieldOf<"list"> => field.kind === "list" && field.file === null
+export const holdsValues = (field: FilterField): field is Extract<FilterField, { readonly kind: "list" }> =>
+  field.kind === "list" && field.file === null
 
 /** Kinds that a caller's id or tenant may be compared with. */
 const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]
 
+/** What a value is for: a field, or the elements of one. */
+type Holder = Shape & Pick<FilterField, "name">
+
 /** `caller.…` in the access-rule language; undefined when the value is nothing of the sort. */
-export const callerOf = ({ findings, scope }: Checking, field: Field, value: Value): Operand | null | undefined => {
+export const callerOf = ({ findings, scope }: Checking, field: Holder, value: Value): Operand | null | undefined => {
   if (!scope.caller || value.of !== "word" || !value.text.startsWith("caller.")) return undefined
   if (value.text !== "caller.id" && value.text !== "caller.tenant") {
     return findings.add(
@@ -126,7 +129,7 @@ const refuseValue = ({ findings }: Checking, name: string, text: string, hint: s
   findings.add("value", `${quote(text)} is not a value of the field ${quote(name)}.`, hint, span)
 
 /** A checked operand for a field, or null after reporting. `name`: how the field is called here. */
-export const operandOf = (checking: Checking, field: Field, value: Value, name = field.name): Operand | null => {
+export const operandOf = (checking: Checking, field: Holder, value: Value, name = field.name): Operand | null => {
   if (value.of === "call") {
     if (value.name.text !== "now") {
       const hint = value.name.text === "field"

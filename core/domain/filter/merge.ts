@@ -3,16 +3,15 @@
  * where that means the same, and negation stands directly before a subquery. It changes no meaning. Trees are two-valued, so that De Morgan's laws hold.
  */
 
-import type { Relation } from "../model/model.ts"
-import type { FilterTree, RelatedTree, Way } from "./tree.ts"
+import type { AnyRelated, AnyTree, FilterField, FilterTree, FilterWay } from "./tree.ts"
 import { allOf, always, anyOf, never, not, relatedOf } from "./tree.ts"
 
-type Some = Extract<FilterTree, { readonly op: "some" }>
+type Some = Extract<AnyTree, { readonly op: "some" }>
 
-const isPlain = (tree: FilterTree): boolean => relatedOf(tree).length === 0
+const isPlain = (tree: AnyTree): boolean => relatedOf(tree).length === 0
 
 /** The negation, moved inwards to the conditions that have relations. */
-const flipped = (tree: FilterTree): FilterTree =>
+const flipped = (tree: AnyTree): AnyTree =>
   (tree.op !== "and" && tree.op !== "or") || isPlain(tree)
     ? not(tree)
     : tree.op === "and"
@@ -22,16 +21,16 @@ const flipped = (tree: FilterTree): FilterTree =>
 /** The conditions about one relation among conditions that must all hold: some record passes the first list, no record passes the second. */
 interface Group {
   readonly first: Some
-  readonly some: FilterTree[]
-  readonly none: FilterTree[]
+  readonly some: AnyTree[]
+  readonly none: AnyTree[]
 }
 
 class Groups {
-  readonly #groups = new Map<Relation, Map<FilterTree, Group>>()
+  readonly #groups = new Map<FilterWay["relation"], Map<AnyTree, Group>>()
 
   /** The group of a way, and whether it is new. */
   of(first: Some): readonly [group: Group, isNew: boolean] {
-    const { relation, rows }: Way = first.way
+    const { relation, rows }: FilterWay = first.way
     let byRows = this.#groups.get(relation)
     if (byRows === undefined) this.#groups.set(relation, byRows = new Map())
     let group = byRows.get(rows)
@@ -41,11 +40,11 @@ class Groups {
   }
 }
 
-const conjunction = (trees: readonly FilterTree[]): FilterTree => {
+const conjunction = (trees: readonly AnyTree[]): AnyTree => {
   const all = allOf(trees)
   if (all.op !== "and") return all
   const groups = new Groups()
-  const items: Array<FilterTree | Group> = []
+  const items: Array<AnyTree | Group> = []
   for (const item of all.items) {
     const denied = item.op === "not" && item.item.op === "some" ? item.item : null
     // Two conditions on several records may hold by different ones. None passes the first and none the second: none passes either.
@@ -62,17 +61,17 @@ const conjunction = (trees: readonly FilterTree[]): FilterTree => {
   return allOf(items.flatMap((each) => "op" in each ? [each] : groupTrees(each)))
 }
 
-const groupTrees = ({ first, none, some }: Group): readonly FilterTree[] => {
+const groupTrees = ({ first, none, some }: Group): readonly AnyTree[] => {
   const any = disjunction(none)
   return some.length > 0
     ? [{ ...first, item: conjunction([...some, flipped(any)]) }]
     : [not({ ...first, item: any })]
 }
 
-const disjunction = (trees: readonly FilterTree[]): FilterTree => flipped(conjunction(trees.map(flipped)))
+const disjunction = (trees: readonly AnyTree[]): AnyTree => flipped(conjunction(trees.map(flipped)))
 
 /** Whether a number of records is some number that says only whether there is one. */
-const presence = ({ is, number }: Extract<RelatedTree, { readonly op: "count" }>): boolean | "some" | "none" | null => {
+const presence = ({ is, number }: Extract<AnyRelated, { readonly op: "count" }>): boolean | "some" | "none" | null => {
   switch (is) {
     case ">=":
       return number === 0 ? true : number === 1 ? "some" : null
@@ -86,7 +85,7 @@ const presence = ({ is, number }: Extract<RelatedTree, { readonly op: "count" }>
   }
 }
 
-const merge = (tree: FilterTree): FilterTree => {
+const merge = (tree: AnyTree): AnyTree => {
   switch (tree.op) {
     case "and":
       return isPlain(tree) ? tree : conjunction(tree.items.map(merge))
@@ -106,7 +105,7 @@ const merge = (tree: FilterTree): FilterTree => {
       if (means === null) return { ...tree, item }
       if (typeof means === "boolean") return means ? always : never
       const { span, way } = tree
-      const some: FilterTree = { op: "some", way, item, ...(span === undefined ? {} : { span }) }
+      const some: AnyTree = { op: "some", way, item, ...(span === undefined ? {} : { span }) }
       return means === "some" ? some : not(some)
     }
     default:
@@ -114,10 +113,11 @@ const merge = (tree: FilterTree): FilterTree => {
   }
 }
 
-const results = new WeakMap<FilterTree, FilterTree>()
+const results = new WeakMap<AnyTree, AnyTree>()
 
 /** The tree in the form for databases. A tree without relations stays what it is. */
-export const merged = (tree: FilterTree): FilterTree => {
+export function merged<F extends FilterField, W extends FilterWay>(tree: FilterTree<F, W>): FilterTree<F, W>
+export function merged(tree: AnyTree): AnyTree {
   if (isPlain(tree)) return tree
   let made = results.get(tree)
   if (made === undefined) {
@@ -134,7 +134,8 @@ const mostParts = 4
  * Trees of which a row that passes passes just one. No plan finds the rows of an OR with a condition about related records but one that reads all: each of
  * these trees has a plan of its own. The tree alone where it has no such OR.
  */
-export const partsOf = (tree: FilterTree): readonly FilterTree[] => {
+export function partsOf<F extends FilterField, W extends FilterWay>(tree: FilterTree<F, W>): readonly FilterTree<F, W>[]
+export function partsOf(tree: AnyTree): readonly AnyTree[] {
   const plan = merged(tree)
   const all = plan.op === "and" ? plan.items : [plan]
   const at = all.findIndex((item) => item.op === "or" && !isPlain(item))
@@ -148,7 +149,7 @@ export const partsOf = (tree: FilterTree): readonly FilterTree[] => {
 }
 
 /** The conditions about related records that ask for no further relation, in order. A path is one, whatever its length. */
-export const relatedLeaves = (tree: FilterTree): readonly RelatedTree[] => {
+export const relatedLeaves = (tree: AnyTree): readonly AnyRelated[] => {
   switch (tree.op) {
     case "and":
     case "or":
@@ -166,7 +167,7 @@ export const relatedLeaves = (tree: FilterTree): readonly RelatedTree[] => {
 }
 
 /** The counts in a tree, in order. */
-export const countsIn = (tree: FilterTree): readonly RelatedTree[] => {
+export const countsIn = (tree: AnyTree): readonly AnyRelated[] => {
   switch (tree.op) {
     case "and":
     case "or":

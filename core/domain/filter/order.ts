@@ -4,7 +4,6 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
 import { pathParts } from "../model/path.ts"
 import { pastCharacters } from "../value/cell.ts"
 import { hasOrder } from "../value/traits.ts"
@@ -15,9 +14,9 @@ import { openQuote, pathFrom, textProblem } from "./parse.ts"
 import type { Word } from "./parse.ts"
 import { follow, hintFor, isWhole, relationSteps } from "./path.ts"
 import type { Traveller } from "./path.ts"
-import type { FilterError, FilterErrorCode, FilterScope } from "./scope.ts"
+import type { AnyScope, FilterError, FilterErrorCode, FilterScope } from "./scope.ts"
 import { Findings, nameHint, namesOf, quote, refusal } from "./scope.ts"
-import type { OrderKey, Way } from "./tree.ts"
+import type { FilterField, FilterWay, OrderKey } from "./tree.ts"
 
 /** Limits of an order. */
 export const maxOrderCharacters = 10_000
@@ -28,7 +27,7 @@ const maxKeysBesidePath = 5
 
 const example = "Write names separated by commas, such as created_at desc, id."
 
-const maySort = (field: Field): boolean => field.sortable && hasOrder(field.kind)
+const maySort = (field: FilterField): boolean => field.sortable && hasOrder(field.kind)
 
 interface WrittenKey {
   readonly name: Token
@@ -116,8 +115,8 @@ const asOrder: Traveller = { what: "order", otherwise: "Name fields of the recor
 
 /** A key's field, and the relations that lead to it. */
 interface Target {
-  readonly field: Field
-  readonly ways: readonly Way[]
+  readonly field: FilterField
+  readonly ways: readonly FilterWay[]
 }
 
 const notSortable = (findings: Findings, name: Word, hint: string): null =>
@@ -127,7 +126,7 @@ const missing = (findings: Findings, name: Word, hint: string): null =>
   findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
 
 /** The field at the end of a path, or null after reporting. */
-const pathTarget = (name: Word, scope: FilterScope, findings: Findings): Target | null => {
+const pathTarget = (name: Word, scope: AnyScope, findings: Findings): Target | null => {
   const from = { scope, findings, depth: 0 }
   const words = pathParts(name.text)
   if (!isWhole(from, name, words)) return null
@@ -151,7 +150,7 @@ const pathTarget = (name: Word, scope: FilterScope, findings: Findings): Target 
   return field === undefined ? missing(findings, name, hint) : notSortable(findings, name, hint)
 }
 
-const targetOf = (name: Word, scope: FilterScope, findings: Findings): Target | null => {
+const targetOf = (name: Word, scope: AnyScope, findings: Findings): Target | null => {
   const field = scope.names.get(name.text)
   if (field === undefined && name.text.includes(".")) return pathTarget(name, scope, findings)
   if (field !== undefined && maySort(field)) return { field, ways: [] }
@@ -163,7 +162,7 @@ const targetOf = (name: Word, scope: FilterScope, findings: Findings): Target | 
 }
 
 /** The target of a name. `-total` is how some other APIs write a descending order: the hint shows how it is written here. */
-const checkedTarget = (name: Word, scope: FilterScope, findings: Findings): Target | null => {
+const checkedTarget = (name: Word, scope: AnyScope, findings: Findings): Target | null => {
   const plain = name.text.slice(1)
   if (!name.text.startsWith("-") || targetOf({ ...name, text: plain }, scope, new Findings()) === null) {
     return targetOf(name, scope, findings)
@@ -174,9 +173,9 @@ const checkedTarget = (name: Word, scope: FilterScope, findings: Findings): Targ
 /** A rank as a field, or null after reporting. */
 const rankOf = (
   findings: Findings,
-  scope: FilterScope,
+  scope: AnyScope,
   { text, vector }: NonNullable<WrittenKey["rank"]>
-): Field | null => {
+): FilterField | null => {
   const named = scope.vectors?.get(vector.text)
   if (named === undefined) {
     const hint = nameHint(vector.text, [...scope.vectors?.keys() ?? []], "Search vectors")
@@ -191,17 +190,20 @@ const rankOf = (
   return { ...named, kind: "float", name: `rank(${named.name})`, rank: words }
 }
 
+type AnyKey = OrderKey<FilterField, FilterWay>
+
 /** Reads an order text against a scope. Errors: the first of the grammar, else all of the names. */
-export const readOrder = (
+export function readOrder<F extends FilterField, W extends FilterWay>(
   text: string,
-  scope: FilterScope
-): Result.Result<readonly OrderKey[], readonly FilterError[]> => {
+  scope: FilterScope<F, W>
+): Result.Result<readonly OrderKey<F, W>[], readonly FilterError[]>
+export function readOrder(text: string, scope: AnyScope): Result.Result<readonly AnyKey[], readonly FilterError[]> {
   const bad = textProblem(text, maxOrderCharacters, "order")
   if (bad !== null) return Result.fail([bad])
   const written = writtenKeys(text)
   if (Result.isFailure(written)) return Result.fail([written.failure])
   const findings = new Findings()
-  const keys: OrderKey[] = []
+  const keys: AnyKey[] = []
   const seen = new Set<string>()
   let paths = 0
   for (const { descending, name: { end, start, text }, rank } of written.success) {

@@ -3,14 +3,13 @@
  * that a hidden one is unknown.
  */
 
-import type { Field } from "../model/model.ts"
 import type { Kind } from "../value/kind.ts"
 import { hasOrder } from "../value/traits.ts"
 import type { Checking } from "./literal.ts"
 import type { FunctionCall, Syntax } from "./parse.ts"
 import { type PathField, placeOf, through } from "./path.ts"
 import { quote } from "./scope.ts"
-import type { Comparison, FilterTree } from "./tree.ts"
+import type { AnyTree, Comparison, FilterField } from "./tree.ts"
 import { not } from "./tree.ts"
 
 export const fieldUsage = "field(…) after a comparison, such as shipped_on > field(required_on)"
@@ -19,14 +18,14 @@ export const fieldUsage = "field(…) after a comparison, such as shipped_on > f
 const alone: ReadonlySet<string> = new Set<Kind>(["json", "list", "range", "native"])
 
 /** What fields have in common that compare: whole numbers and decimals are numbers. Null: they compare with nothing. */
-const family = ({ kind }: Field): string | null =>
+const family = ({ kind }: FilterField): string | null =>
   alone.has(kind) ? null : kind === "integer" || kind === "decimal" ? "number" : kind
 
 /** Whether a field is an enum that compares in its declared order. */
-export const isOrderedEnum = (field: Field): boolean => field.kind === "enum" && field.ordered === true
+export const isOrderedEnum = (field: FilterField): boolean => field.kind === "enum" && field.ordered === true
 
 /** Whether the values of two fields of one family have an order. Those of enums have one if both fields declare the same. */
-const isOrdered = (field: Field, other: Field): boolean =>
+const isOrdered = (field: FilterField, other: FilterField): boolean =>
   field.kind === "enum" && other.kind === "enum"
     ? isOrderedEnum(field) && isOrderedEnum(other) && JSON.stringify(field.values) === JSON.stringify(other.values)
     : hasOrder(field.kind) && field.kind !== "boolean" && field.kind !== "currency" && field.kind !== "country" &&
@@ -38,7 +37,7 @@ export const pairTree = (
   { field, name, span, ways }: PathField,
   { is, isAt }: Extract<Syntax, { readonly node: "restriction" }>,
   call: FunctionCall
-): FilterTree | null => {
+): AnyTree | null => {
   const { findings } = checking
   const [written, more] = call.args
   if (written?.of !== "word" || more !== undefined) {
@@ -73,6 +72,6 @@ export const pairTree = (
       isAt
     )
   }
-  const pair = (compared: Comparison): FilterTree => through(ways, { op: "pair", field, is: compared, other }, span)
+  const pair = (compared: Comparison): AnyTree => through(ways, { op: "pair", field, is: compared, other }, span)
   return is === "!=" ? not(pair("=")) : pair(is)
 }

@@ -3,15 +3,14 @@
  * field", so that a hidden target, a hidden field and a name that never was look alike. Hints list only what can be reached.
  */
 
-import type { Field } from "../model/model.ts"
 import { pathParts } from "../model/path.ts"
 import type { Span } from "../problem.ts"
 import type { Checking } from "./literal.ts"
 import { fieldOf, filterableFields, mayFilter } from "./literal.ts"
 import type { Word } from "./parse.ts"
-import type { FilterScope } from "./scope.ts"
+import type { AnyScope } from "./scope.ts"
 import { nameHint, namesOf, nearest, quote } from "./scope.ts"
-import type { FilterTree, Way } from "./tree.ts"
+import type { AnyTree, FilterField, FilterWay } from "./tree.ts"
 import { confined, not } from "./tree.ts"
 
 /** Most relations from a record to what a condition asks of. */
@@ -19,17 +18,17 @@ export const maxRelationDepth = 3
 
 /** A field, or one at the end of a path. */
 export interface PathField {
-  readonly field: Field
+  readonly field: FilterField
   /** Its name with those of the relations. */
   readonly name: string
-  readonly ways: readonly Way[]
+  readonly ways: readonly FilterWay[]
   readonly span: Span
 }
 
 /** The end of a path of relations. */
 export interface End {
-  readonly ways: readonly Way[]
-  readonly scope: FilterScope
+  readonly ways: readonly FilterWay[]
+  readonly scope: AnyScope
 }
 
 /** Where a path begins, and where its errors go. */
@@ -55,7 +54,7 @@ export const follow = (
   traveller: Traveller = asCondition
 ): End | null => {
   let { scope } = checking
-  const ways: Way[] = []
+  const ways: FilterWay[] = []
   for (const step of steps) {
     const { relations } = scope
     if (relations === undefined) return nowhere(checking, name, traveller)
@@ -93,8 +92,8 @@ export const isWhole = ({ findings }: PathStart, name: Word, parts: readonly str
 }
 
 /** How many words of a path are relations: the rest is a field there, or a declared path into one. */
-export const relationSteps = (scope: FilterScope, words: readonly string[]): number => {
-  let at: FilterScope | undefined = scope
+export const relationSteps = (scope: AnyScope, words: readonly string[]): number => {
+  let at: AnyScope | undefined = scope
   for (let steps = 1; steps < words.length - 1 && steps <= maxRelationDepth; steps++) {
     at = at.relations?.step(words[steps - 1]!)?.scope
     if (at === undefined) break
@@ -170,9 +169,8 @@ export const endOf = (checking: Checking, name: Word): End | null => {
 }
 
 /** The condition that something at the end of the ways passes a tree. */
-export const through = (ways: readonly Way[], tree: FilterTree, span: Span): FilterTree =>
-  ways.reduceRight<FilterTree>((item, way) => ({ op: "some", way, item: confined(item, way.rows), span }), tree)
+export const through = (ways: readonly FilterWay[], tree: AnyTree, span: Span): AnyTree =>
+  ways.reduceRight<AnyTree>((item, way) => ({ op: "some", way, item: confined(item, way.rows), span }), tree)
 
 /** The condition that a place has a value. */
-export const presentAt = ({ field, span, ways }: PathField): FilterTree =>
-  through(ways, not({ op: "null", field }), span)
+export const presentAt = ({ field, span, ways }: PathField): AnyTree => through(ways, not({ op: "null", field }), span)

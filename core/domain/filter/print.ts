@@ -3,9 +3,8 @@
  * would read otherwise, and adds only the parentheses that the grammar needs.
  */
 
-import type { Field } from "../model/model.ts"
-import { elementField } from "../model/model.ts"
-import type { FilterTree, Operand } from "./tree.ts"
+import type { Kind } from "../value/kind.ts"
+import type { AnyTree, FilterField, Operand } from "./tree.ts"
 
 const escapes: { readonly [char: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 
@@ -26,9 +25,9 @@ const shift = (micros: bigint): string => {
   return ` ${micros < 0n ? "-" : "+"} ${seconds / size}${unit}`
 }
 
-const bare: readonly Field["kind"][] = ["integer", "decimal", "float", "boolean"]
+const bare: readonly Kind[] = ["integer", "decimal", "float", "boolean"]
 
-const operandText = (field: Field, operand: Operand): string => {
+const operandText = (field: Pick<FilterField, "kind">, operand: Operand): string => {
   switch (operand.of) {
     case "literal":
       return bare.includes(field.kind) ? operand.text : quoted(operand.text)
@@ -41,7 +40,7 @@ const operandText = (field: Field, operand: Operand): string => {
   }
 }
 
-const negated = (item: FilterTree, at: string): string => {
+const negated = (item: AnyTree, at: string): string => {
   if (item.op === "compare" && item.is === "=") {
     return `${at}${item.field.name} != ${operandText(item.field, item.value)}`
   }
@@ -64,13 +63,13 @@ const negated = (item: FilterTree, at: string): string => {
   return item.op === "and" || item.op === "or" ? `NOT (${printFilter(item)})` : `NOT ${printFilter(item)}`
 }
 
-type Pair = Extract<FilterTree, { readonly op: "pair" }>
+type Pair = Extract<AnyTree, { readonly op: "pair" }>
 
 const pairText = ({ field, other }: Pair, is: string, at: string): string =>
   `${at}${field.name} ${is} field(${at}${other.name})`
 
 /** What a path with a condition says by itself. Everything else about related records stands in `has(…)`. */
-const asPath: ReadonlySet<FilterTree["op"]> = new Set([
+const asPath: ReadonlySet<AnyTree["op"]> = new Set([
   "compare",
   "pair",
   "in",
@@ -86,9 +85,9 @@ const asPath: ReadonlySet<FilterTree["op"]> = new Set([
 ])
 
 /** The end of a chain of relations: the names that lead there, the tree there, and whether a path says it. */
-const endOf = (tree: Related): { readonly at: string; readonly tree: FilterTree; readonly path: boolean } => {
+const endOf = (tree: Related): { readonly at: string; readonly tree: AnyTree; readonly path: boolean } => {
   let at = ""
-  let item: FilterTree = tree
+  let item: AnyTree = tree
   while (item.op === "some") {
     at += `${item.way.relation.name}.`
     item = item.item
@@ -96,11 +95,11 @@ const endOf = (tree: Related): { readonly at: string; readonly tree: FilterTree;
   return { at, tree: item, path: asPath.has(item.op) || (item.op === "not" && item.item.op === "null") }
 }
 
-type Related = Extract<FilterTree, { readonly op: "some" }>
+type Related = Extract<AnyTree, { readonly op: "some" }>
 
-const innerText = (tree: FilterTree): string => tree.op === "true" ? "" : `, ${quotedPattern(printFilter(tree))}`
+const innerText = (tree: AnyTree): string => tree.op === "true" ? "" : `, ${quotedPattern(printFilter(tree))}`
 
-const countText = ({ item, way }: Extract<FilterTree, { readonly op: "count" }>): string =>
+const countText = ({ item, way }: Extract<AnyTree, { readonly op: "count" }>): string =>
   `count(${way.relation.name}${innerText(item)})`
 
 const someText = (some: Related): string => {
@@ -114,10 +113,10 @@ const matchText = (parts: readonly string[]): string => `"${parts.map(escaped).j
  * The canonical text of a tree. A tree that came from text reads back as itself. Params and the constant `false` have no text: what is
  * written for them is refused when it is read.
  */
-export const printFilter = (tree: FilterTree): string => printAt(tree, "")
+export const printFilter = (tree: AnyTree): string => printAt(tree, "")
 
 /** The text of a tree at the end of a path; `at` is empty or ends with a period. Only conditions on one field stand there. */
-const printAt = (tree: FilterTree, at: string): string => {
+const printAt = (tree: AnyTree, at: string): string => {
   switch (tree.op) {
     case "true":
       return ""
@@ -137,7 +136,7 @@ const printAt = (tree: FilterTree, at: string): string => {
     case "in":
       return `in(${[at + tree.field.name, ...tree.values.map((value) => operandText(tree.field, value))].join(", ")})`
     case "has": {
-      const values = tree.values.map((value) => operandText(elementField(tree.field), value))
+      const values = tree.values.map((value) => operandText(tree.field.of, value))
       return values.length === 1
         ? `${at}${tree.field.name}:${values[0]}`
         : `in(${[at + tree.field.name, ...values].join(", ")})`

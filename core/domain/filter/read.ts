@@ -7,12 +7,12 @@ import * as Result from "effect/Result"
 import { checkSyntax } from "./check.ts"
 import { countsIn, merged, relatedLeaves } from "./merge.ts"
 import { parseFilter } from "./parse.ts"
-import type { FilterError, FilterScope } from "./scope.ts"
+import type { AnyScope, FilterError, FilterScope } from "./scope.ts"
 import { Findings, refusal } from "./scope.ts"
-import { always, type FilterTree, relatedOf } from "./tree.ts"
+import { always, type AnyTree, type FilterField, type FilterTree, type FilterWay, relatedOf } from "./tree.ts"
 
 export { readOrder } from "./order.ts"
-export type { FilterError, FilterErrorCode, FilterScope, Relations, Step } from "./scope.ts"
+export type { AnyScope, FilterError, FilterErrorCode, FilterScope, Step } from "./scope.ts"
 
 /** Most conditions through relations, once those of one relation are put together: a database plans each. */
 const maxRelated = 8
@@ -20,7 +20,7 @@ const maxRelated = 8
 const maxCounts = 2
 
 /** What is too much about related records in a tree. */
-const excess = (tree: FilterTree): FilterError | null => {
+const excess = (tree: AnyTree): FilterError | null => {
   const plan = merged(tree)
   const counted = countsIn(plan)[maxCounts]
   if (counted !== undefined) {
@@ -42,8 +42,12 @@ const excess = (tree: FilterTree): FilterError | null => {
 
 const nowhere = { start: 0, end: 0 }
 
-/** Reads a filter text (AIP-160; docs/reference/filter.md). Empty text lets every row pass. */
-export const readFilter = (text: string, scope: FilterScope): Result.Result<FilterTree, readonly FilterError[]> => {
+/** Reads a filter text (AIP-160; docs/reference/filter.md). Empty text lets every row pass. Fields and ways of the tree are those of the scope. */
+export function readFilter<F extends FilterField, W extends FilterWay>(
+  text: string,
+  scope: FilterScope<F, W>
+): Result.Result<FilterTree<F, W>, readonly FilterError[]>
+export function readFilter(text: string, scope: AnyScope): Result.Result<AnyTree, readonly FilterError[]> {
   const parsed = parseFilter(text)
   if (Result.isFailure(parsed)) return Result.fail([parsed.failure])
   const { syntax, terms } = parsed.success

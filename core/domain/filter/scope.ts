@@ -5,34 +5,37 @@
 
 import type { Field } from "../model/model.ts"
 import type { ProblemError, Span } from "../problem.ts"
-import type { Way } from "./tree.ts"
+import type { FilterField, FilterWay, Way } from "./tree.ts"
 
 /** A relation that can be followed, and the names in reach at its end. */
-export interface Step {
-  readonly way: Way
-  readonly scope: FilterScope
+export interface Step<F extends FilterField = Field, W extends FilterWay = Way> {
+  readonly way: W
+  readonly scope: FilterScope<F, W>
 }
 
 /** The relations in reach. One that is hidden is not among them, as little as one that never was. */
-export interface Relations {
+export interface Relations<F extends FilterField = Field, W extends FilterWay = Way> {
   /** Public names, for hints. */
   readonly names: () => readonly string[]
   /** The same name gives the same step. */
-  readonly step: (name: string) => Step | null
+  readonly step: (name: string) => Step<F, W> | null
 }
 
+/** A scope of whatever fields. */
+export type AnyScope = FilterScope<FilterField, FilterWay>
+
 /** The names in reach of a text. */
-export interface FilterScope {
+export interface FilterScope<F extends FilterField = Field, W extends FilterWay = Way> {
   /** Name and alias to readable field. */
-  readonly names: ReadonlyMap<string, Field>
+  readonly names: ReadonlyMap<string, F>
   /** The readable fields that bare words and `search(…)` look into. */
-  readonly searched: readonly Field[]
+  readonly searched: readonly F[]
   /** Search vectors by name. Absent: conditions here are decided in memory, too, where nothing knows the forms of words. */
-  readonly vectors?: ReadonlyMap<string, Field>
+  readonly vectors?: ReadonlyMap<string, F>
   /** True for access rules: `caller.id` and `caller.tenant` are values, and fields need not be filterable. */
   readonly caller: boolean
   /** Absent: no condition goes through relations here. */
-  readonly relations?: Relations
+  readonly relations?: Relations<F, W>
 }
 
 /**
@@ -160,7 +163,7 @@ export const nameHint = (text: string, choices: readonly string[], what: string)
 }
 
 /** Names (aliases after them) of the fields that pass. */
-export const namesOf = (scope: FilterScope, passes: (field: Field) => boolean): readonly string[] => {
+export const namesOf = (scope: AnyScope, passes: (field: FilterField) => boolean): readonly string[] => {
   const names: string[] = []
   const aliases: string[] = []
   for (const [name, field] of scope.names) {

@@ -173,8 +173,8 @@ export interface Relation {
 export type Models = ReadonlyMap<string, Model>
 
 /** One key of a total order. Nulls stand last ascending and first descending, as PostgreSQL's own index order has them. */
-export interface SortKey {
-  readonly field: Field
+export interface SortKey<F = Field> {
+  readonly field: F
   readonly descending: boolean
 }
 

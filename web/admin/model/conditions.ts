@@ -5,16 +5,15 @@
 
 import * as Result from "effect/Result"
 import { printFilter } from "../../../core/domain/filter/print.ts"
+import { type AnyScope, type FilterError, readFilter, type Step } from "../../../core/domain/filter/read.ts"
 import {
-  type FilterError,
-  type FilterScope,
-  readFilter,
-  type Relations,
-  type Step
-} from "../../../core/domain/filter/read.ts"
-import { always, type FilterTree, not, type Operand } from "../../../core/domain/filter/tree.ts"
-import type { Field, FieldOf, Model } from "../../../core/domain/model/model.ts"
-import { pathNames } from "../../../core/domain/model/path.ts"
+  always,
+  type AnyTree,
+  type FilterField,
+  type FilterWay,
+  not,
+  type Operand
+} from "../../../core/domain/filter/tree.ts"
 import { usualBytes } from "../../../core/domain/value/binary.ts"
 import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
@@ -49,7 +48,7 @@ export interface Simple {
 /** One condition of a filter: its text, and its parts if it is a simple one. */
 export interface Condition {
   readonly text: string
-  readonly tree: FilterTree
+  readonly tree: AnyTree
   readonly simple: Simple | null
 }
 
@@ -91,49 +90,32 @@ export const shapeOf = (
 }
 
 /** A field as the language of filters knows it. */
-const fieldOf = (field: MetaField, index: number): Field => ({
+const fieldOf = (
+  field: Pick<MetaField, "name" | "kind" | "filterable" | "sortable"> & Partial<MetaField>
+): FilterField => ({
   ...shapeOf(field),
   name: field.name,
-  column: field.name,
-  index,
-  relation: field.relation ?? null,
-  optional: field.optional,
-  readOnly: field.readOnly,
-  unique: false,
   filterable: field.filterable,
   sortable: field.sortable,
-  searched: field.searched,
-  sensitive: field.sensitive,
-  alias: field.alias ?? null,
-  default: null,
-  stamped: false,
-  system: false,
-  label: null,
-  help: null,
-  multiline: null,
   file: null
 })
 
 /** A search vector as the language of filters knows it. */
-const vectorOf = (name: string): Field =>
-  fieldOf({
-    name,
-    kind: "text",
-    optional: true,
-    readOnly: true,
-    writable: { create: false, update: false },
-    filterable: false,
-    sortable: false,
-    searched: false,
-    sensitive: false
-  }, -1)
+const vectorOf = (name: string): FilterField => ({
+  name,
+  kind: "text",
+  max: null,
+  filterable: false,
+  sortable: false,
+  file: null
+})
 
-const scopes = new WeakMap<Resource, FilterScope>()
+const scopes = new WeakMap<Resource, AnyScope>()
 
 /** The relations that a filter may go through. Which records they lead to is the service's business: here they are only named. */
-const relationsOf = (resource: Resource): Relations => {
-  const steps = new Map<string, Step | null>()
-  const step = (name: string): Step | null => {
+const relationsOf = (resource: Resource): NonNullable<AnyScope["relations"]> => {
+  const steps = new Map<string, Step<FilterField, FilterWay> | null>()
+  const step = (name: string): Step<FilterField, FilterWay> | null => {
     const earlier = steps.get(name)
     if (earlier !== undefined) return earlier
     const relation = resource.model.relations.find((each) => each.name === name)
@@ -141,15 +123,9 @@ const relationsOf = (resource: Resource): Relations => {
     const from = relation === undefined ? undefined : scopeOf(resource).names.get(relation.field)
     const scope = target === undefined ? undefined : scopeOf(target)
     const to = relation === undefined ? undefined : scope?.names.get(relation.targetField)
-    const step = relation === undefined || from === undefined || scope === undefined || to === undefined ? null : {
-      way: {
-        relation: { name, target: relation.resource, many: relation.many, from, to: relation.targetField },
-        model: { name: relation.resource } as Model,
-        to,
-        rows: always
-      },
-      scope
-    }
+    const step = relation === undefined || from === undefined || scope === undefined || to === undefined
+      ? null
+      : { way: { relation: { name, many: relation.many }, rows: always }, scope }
     steps.set(name, step)
     return step
   }
@@ -157,27 +133,24 @@ const relationsOf = (resource: Resource): Relations => {
 }
 
 /** The names that a filter of the resource may use. */
-export const scopeOf = (resource: Resource): FilterScope => {
+export const scopeOf = (resource: Resource): AnyScope => {
   let scope = scopes.get(resource)
   if (scope === undefined) {
-    const names = new Map<string, Field>()
-    const searched: Field[] = []
-    for (const [index, each] of resource.model.fields.entries()) {
-      const field = fieldOf(each, index)
+    const names = new Map<string, FilterField>()
+    const aliases = new Map<string, FilterField>()
+    const searched: FilterField[] = []
+    for (const each of resource.model.fields) {
+      const field = fieldOf(each)
       names.set(field.name, field)
+      if (each.alias !== undefined) aliases.set(each.alias, field)
+      if (each.searched) searched.push(field)
       for (const path of each.paths ?? []) {
-        const member: Field = {
-          ...fieldOf({ ...each, ...path, name: `${each.name}.${path.path}`, searched: false, optional: true }, -1),
-          member: { of: field, path: pathNames(path.path) ?? [], storage: "jsonb" }
-        }
+        const member = { ...fieldOf({ ...path, name: `${each.name}.${path.path}` }), member: field }
         names.set(member.name, member)
       }
-      if (field.searched) searched.push(field)
     }
-    for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
-    const vectors = new Map(
-      (resource.model.searchVectors ?? []).map((name): readonly [string, Field] => [name, vectorOf(name)])
-    )
+    for (const [alias, field] of aliases) names.set(alias, field)
+    const vectors = new Map((resource.model.searchVectors ?? []).map((name) => [name, vectorOf(name)] as const))
     scopes.set(resource, scope = { names, searched, vectors, caller: false, relations: relationsOf(resource) })
   }
   return scope
@@ -215,7 +188,7 @@ const literalsOf = (operands: readonly Operand[]): readonly string[] | null => {
 }
 
 /** The field and values of an OR of equalities of one field. Null for any other tree. */
-const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
+const equalities = (tree: AnyTree): { readonly field: string; readonly values: readonly string[] } | null => {
   if (tree.op === "in" || (tree.op === "has" && tree.values.length > 1)) {
     const values = literalsOf(tree.values)
     return values === null ? null : { field: tree.field.name, values }
@@ -256,12 +229,12 @@ const farSimple = (tree: Far, denied: boolean): Simple | null => {
   return simple === null || simple.is === "search" ? null : { ...simple, field: at + simple.field }
 }
 
-type Far = Extract<FilterTree, { readonly op: "some" | "count" }>
+type Far = Extract<AnyTree, { readonly op: "some" | "count" }>
 
-const isFar = (tree: FilterTree): tree is Far => tree.op === "some" || tree.op === "count"
+const isFar = (tree: AnyTree): tree is Far => tree.op === "some" || tree.op === "count"
 
 /** The parts of a simple condition. Null if the condition can be edited as text only. */
-export const simpleOf = (tree: FilterTree): Simple | null => {
+export const simpleOf = (tree: AnyTree): Simple | null => {
   if (isFar(tree)) return farSimple(tree, false)
   if (tree.op === "not" && isFar(tree.item)) return farSimple(tree.item, true)
   // What is inside of a field has no input of its own.
@@ -311,7 +284,7 @@ export const simpleOf = (tree: FilterTree): Simple | null => {
   }
 }
 
-const conditionOf = (tree: FilterTree): Condition => ({ text: printFilter(tree), tree, simple: simpleOf(tree) })
+const conditionOf = (tree: AnyTree): Condition => ({ text: printFilter(tree), tree, simple: simpleOf(tree) })
 
 /** The conditions of a filter text, or its errors. Empty text has no conditions. */
 export const readConditions = (
@@ -329,11 +302,15 @@ export const printConditions = (texts: readonly string[]): string =>
   texts.filter((text) => text !== "").join(" AND ")
 
 /** The condition on a list. One that is empty has no elements, or is null. */
-const treeOfList = (field: FieldOf<"list">, is: Operator, values: readonly string[]): FilterTree | null => {
-  const some: FilterTree = { op: "length", field, is: ">", number: 0 }
+const treeOfList = (
+  field: Extract<FilterField, { readonly kind: "list" }>,
+  is: Operator,
+  values: readonly string[]
+): AnyTree | null => {
+  const some: AnyTree = { op: "length", field, is: ">", number: 0 }
   if (is === "empty" || is === "notEmpty") return is === "empty" ? not(some) : some
   if (values.length === 0) return null
-  const has: FilterTree = { op: "has", field, values: values.map((text) => ({ of: "literal", text })) }
+  const has: AnyTree = { op: "has", field, values: values.map((text) => ({ of: "literal", text })) }
   return is === "noneOf" || is === "isNot" ? not(has) : has
 }
 
@@ -370,9 +347,9 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
   if (place === null) return null
   const { field, ways } = place
   const literal = (text: string): Operand => ({ of: "literal", text })
-  const equal = (text: string): FilterTree => ({ op: "compare", field, is: "=", value: literal(text) })
+  const equal = (text: string): AnyTree => ({ op: "compare", field, is: "=", value: literal(text) })
   const [first = ""] = values
-  const tree = ((): FilterTree | null => {
+  const tree = ((): AnyTree | null => {
     if (field.kind === "list") return treeOfList(field, is, values)
     switch (is) {
       case "empty":

@@ -1,16 +1,15 @@
 /** What a condition is about: a field, a field of related records, or their number; and how a tree says that. Pure. */
 
-import type { FilterScope } from "../../../core/domain/filter/read.ts"
-import { type FilterTree, not, type Way } from "../../../core/domain/filter/tree.ts"
-import type { Field } from "../../../core/domain/model/model.ts"
+import type { AnyScope } from "../../../core/domain/filter/read.ts"
+import { type AnyTree, type FilterField, type FilterWay, not } from "../../../core/domain/filter/tree.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 import { fieldAt, type Path, waysOf } from "./paths.ts"
 
 /** A condition on related records: the names of the relations with periods, and the condition on the record at their end. */
-export const farOf = (tree: Some): { readonly at: string; readonly end: FilterTree } => {
+export const farOf = (tree: Some): { readonly at: string; readonly end: AnyTree } => {
   let at = ""
-  let end: FilterTree = tree
+  let end: AnyTree = tree
   while (end.op === "some") {
     at += `${end.way.relation.name}.`
     end = end.item
@@ -18,13 +17,13 @@ export const farOf = (tree: Some): { readonly at: string; readonly end: FilterTr
   return { at, end }
 }
 
-type Some = Extract<FilterTree, { readonly op: "some" }>
+type Some = Extract<AnyTree, { readonly op: "some" }>
 
 /** A condition on a field, asked of the records at the end of ways. What is denied is denied of all of them. */
-export const through = (ways: readonly Way[], tree: FilterTree): FilterTree => {
+export const through = (ways: readonly FilterWay[], tree: AnyTree): AnyTree => {
   if (ways.length === 0) return tree
-  const some = (item: FilterTree): FilterTree =>
-    ways.reduceRight<FilterTree>((inner, way) => ({ op: "some", way, item: inner }), item)
+  const some = (item: AnyTree): AnyTree =>
+    ways.reduceRight<AnyTree>((inner, way) => ({ op: "some", way, item: inner }), item)
   // A path is empty where no record at its end has a value, also where no record is.
   if (tree.op === "null") return not(some(not(tree)))
   return tree.op === "not" && tree.item.op !== "null" ? not(some(tree.item)) : some(tree)
@@ -57,14 +56,14 @@ const numberField: MetaField = {
 
 /** The field at the end of a path, and the ways that lead there. */
 export const placeIn = (
-  scope: FilterScope,
+  scope: AnyScope,
   text: string
-): { readonly field: Field; readonly ways: readonly Way[] } | null => {
+): { readonly field: FilterField; readonly ways: readonly FilterWay[] } | null => {
   const own = scope.names.get(text)
   if (own !== undefined) return { field: own, ways: [] }
   const names = text.split(".")
   const last = names.pop()!
-  const ways: Way[] = []
+  const ways: FilterWay[] = []
   let at = scope
   for (const name of names) {
     const step = at.relations?.step(name) ?? null
