@@ -44,7 +44,7 @@ const layers = [
   {
     folder: "web/*/",
     files: words(
-      "core/domain/value/ core/domain/model/ core/domain/filter/ core/domain/declare/ core/domain/meta/ web/client/ web/react/ web/plugin/"
+      "core/domain/value/ core/domain/model/ core/domain/filter/ core/domain/declare/ core/domain/meta/ core/domain/job/state.ts core/domain/task/task.ts web/client/ web/react/ web/plugin/"
     ),
     effect: (name) => data.includes(name),
     open: true

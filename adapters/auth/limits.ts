@@ -40,10 +40,10 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
     key: `"key"`,
     past: `"at" < now() - interval '5 minutes'`
   })
-  const keyOf = (text: string): string => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url")
+  const hashOf = (text: string): string => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url")
 
   const take = async (text: string, most: number): Promise<number> => {
-    const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [keyOf(text), most])
+    const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [hashOf(text), most])
     return row === undefined || row.allowed ? 0 : row.wait
   }
   const claim = `insert into ${table("attempt")} as a ("key", "stamps", "allowed", "at")
@@ -51,7 +51,7 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
     on conflict ("key") do update set "at" = clock_timestamp() where a."at" < clock_timestamp() - interval '3 minutes'
     returning "allowed"`
   return {
-    once: async (text) => (await store.query(claim, [keyOf(`once:${text}`)])).length === 1,
+    once: async (text) => (await store.query(claim, [hashOf(`once:${text}`)])).length === 1,
     attempt: async (action, client, account) => {
       await forget()
       const wait = await take(`${action}:client:${client}`, perClient)

@@ -33,10 +33,10 @@ const verifierOf = ({ algorithms, issuer, keysUrl, provider }: DiscoveredProvide
     requiredClaims: ["exp", "iat", "sub"],
     clockTolerance: clockToleranceSeconds
   }
-  const keyOf = ({ alg, kid }: CompactJWSHeaderParameters) => keys.find(alg, kid)
+  const verificationKey = ({ alg, kid }: CompactJWSHeaderParameters) => keys.find(alg, kid)
   return async (token: string, nonce: string): Promise<Bag | null> => {
     try {
-      const { payload } = await jwtVerify(token, keyOf, checks)
+      const { payload } = await jwtVerify(token, verificationKey, checks)
       const { iat } = payload
       const made = typeof iat === "number" && iat <= Date.now() / 1_000 + clockToleranceSeconds
       return made && payload["nonce"] === nonce ? payload : null

@@ -7,7 +7,7 @@ import type { PendingJob } from "../../core/domain/job/state.ts"
 import { QueueError, type QueueService } from "../../core/ports/queue.ts"
 import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
 import { runId } from "./engine.ts"
-import { readRows, searchSql } from "./search.ts"
+import { listParameters, payloadColumns, readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type PendingRow = Columns & Pick<PendingJob, "state" | "payload"> & { readonly group_key: string | null }
@@ -20,26 +20,25 @@ const listSql = (s: string): string => {
     `(select id, task_id, payload, max_attempts, run_at, created_at, ${columns} from (
       select * from ${s}.${table}
       where ${open} and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
-        and ($2::text is null or ($2::text = 'waiting') = (${waits}))
-        and ($3::text is null or (run_at, id) > ($3::text::timestamptz, $4::text::bigint))
-        and ($7::text is null or id = $7::text::bigint)
-      order by run_at, id limit ${readRows("$8", "$5")}
+        and ($8::text is null or ($8::text = 'waiting') = (${waits}))
+        and ($2::text is null or (run_at, id) > ($2::text::timestamptz, $3::text::bigint))
+        and ($6::text is null or id = $6::text::bigint)
+      order by run_at, id limit ${readRows("$7", "$4")}
     ) j where ${
       searchSql({
         id: "id",
         name: `(select identifier from ${s}._private_tasks t where t.id = j.task_id)`,
         payload: "payload",
         others: searched,
-        text: "$8"
+        text: "$7"
       })
     }
-    order by run_at, id limit $5::text::integer)`
+    order by run_at, id limit $4::text::integer)`
   return `select p.id::text, t.identifier as name, case when p.error is null then 'waiting' else 'retrying' end as state, p.attempts, p.max_attempts,
   ${
     instant("p.run_at")
   } as run_at, coalesce(p.error, '') as error, coalesce(p.group_key, g.group_key) as group_key, p.held,
-  ${instant("p.created_at")} as enqueued_at, octet_length(p.payload::text)::text as payload_bytes,
-  case when $6::text is null or octet_length(p.payload::text) <= $6::text::integer then p.payload::text end as payload
+  ${instant("p.created_at")} as enqueued_at, ${payloadColumns("p.payload")}
 from (
   ${
     part(
@@ -55,7 +54,7 @@ from (
   }
   union all
   ${part("0, null, group_key, true", "group_waiting", "true", "true", "group_key")}
-  order by run_at, id limit $5::text::integer
+  order by run_at, id limit $4::text::integer
 ) p join ${s}._private_tasks t on t.id = p.task_id left join ${s}.groups g on g.head = p.id
 order by p.run_at, p.id`
 }
@@ -139,16 +138,7 @@ export const makePending = (
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
         run<PendingRow>(
           statements.list,
-          "id" in page ? [null, null, null, null, "1", null, page.id, null] : [
-            page.name,
-            page.state,
-            page.after?.runAt ?? null,
-            page.after?.id ?? null,
-            String(page.limit),
-            page.longest === undefined ? null : String(page.longest),
-            null,
-            page.search ?? null
-          ]
+          [...listParameters(page, ({ runAt }) => runAt), "id" in page ? null : page.state]
         ),
         ({ rows }) =>
           rows.map((row): PendingJob => ({

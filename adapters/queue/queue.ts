@@ -10,7 +10,7 @@ import { type Columns, type Connections, queueError, runOn } from "./connection.
 import { enqueueOn } from "./enqueue.ts"
 import { makePending } from "./pending.ts"
 import { makeRunning } from "./running.ts"
-import { readRows, searchSql } from "./search.ts"
+import { listParameters, payloadColumns, readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type CountsRow =
@@ -42,8 +42,7 @@ left join (select distinct on (task_id) task_id, at, state from (
 order by c.name collate "C"`
 
 const failedSql = (s: string): string =>
-  `select f.id::text, name, attempts, octet_length(payload::text)::text as payload_bytes,
-  case when $5::text is null or octet_length(payload::text) <= $5::text::integer then payload::text end as payload, error, f.group_key, (select count(*) from (
+  `select f.id::text, name, attempts, ${payloadColumns("payload")}, error, f.group_key, (select count(*) from (
     select from ${s}.groups g join ${s}.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
     where g.head = f.id limit ${mostBehind}) behind)::text as behind, ${instant("enqueued_at")} as enqueued_at, ${
     instant("failed_at")
@@ -106,17 +105,7 @@ export const makeQueue = (
       "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
         run<FailedRow>(
           statements.failed,
-          "id" in page
-            ? [null, null, null, "1", null, page.id, null]
-            : [
-              page.name,
-              page.after?.failedAt ?? null,
-              page.after?.id ?? null,
-              String(page.limit),
-              page.longest === undefined ? null : String(page.longest),
-              null,
-              page.search ?? null
-            ]
+          listParameters(page, ({ failedAt }) => failedAt)
         ),
         ({ rows }) =>
           rows.map((row) => ({

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { BegunJob } from "../../core/domain/job/state.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
 import { type Columns, type Connections, queueError, runOn } from "./connection.ts"
-import { readRows, searchSql } from "./search.ts"
+import { listParameters, payloadColumns, readRows, searchSql } from "./search.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 type RunningRow = Columns & { readonly [text in "note" | "told_at" | "group_key" | "payload"]: string | null }
@@ -14,10 +14,7 @@ const listSql = (s: string): string =>
   `select j.id::text, t.identifier as name, j.attempts, j.max_attempts, ${instant("j.updated_at")} as started_at,
   split_part(j.locked_by, ' ', 1) as worker, g.group_key, ${
     instant("j.created_at")
-  } as enqueued_at, p.done, p.total, p.note, ${
-    instant("p.at")
-  } as told_at, octet_length(j.payload::text)::text as payload_bytes,
-  case when $5::text is null or octet_length(j.payload::text) <= $5::text::integer then j.payload::text end as payload
+  } as enqueued_at, p.done, p.total, p.note, ${instant("p.at")} as told_at, ${payloadColumns("j.payload")}
 from (select * from (
   select * from ${s}._private_jobs where locked_at is not null
     and ($1::text is null or task_id = (select id from ${s}._private_tasks where identifier = $1::text))
@@ -47,15 +44,7 @@ export const makeRunning = (pool: Connections, schema: string): Pick<QueueServic
             runOn<RunningRow>(
               pool,
               list,
-              "id" in page ? [null, null, null, "1", null, page.id, null] : [
-                page.name,
-                page.after?.startedAt ?? null,
-                page.after?.id ?? null,
-                String(page.limit),
-                page.longest === undefined ? null : String(page.longest),
-                null,
-                page.search ?? null
-              ]
+              listParameters(page, ({ startedAt }) => startedAt)
             ),
           catch: queueError
         }),

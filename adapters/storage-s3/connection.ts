@@ -96,7 +96,7 @@ export interface BucketConnection {
   readonly use: <A>(
     work: (s3: S3, client: S3Client, abortSignal: AbortSignal) => Promise<A>
   ) => Effect.Effect<A, StorageError>
-  readonly keyOf: (path: string) => { readonly Bucket: string; readonly Key: string }
+  readonly objectAt: (path: string) => { readonly Bucket: string; readonly Key: string }
   /** What a file is stored with. */
   readonly paramsOf: (path: string, type: string) => {
     readonly Bucket: string
@@ -155,7 +155,7 @@ export const connectBucket = (options: BucketOptions): BucketConnection => {
       catch: failure
     })
 
-  const keyOf = (path: string): { readonly Bucket: string; readonly Key: string } => ({
+  const objectAt = (path: string): { readonly Bucket: string; readonly Key: string } => ({
     Bucket: bucket,
     Key: prefix + path
   })
@@ -165,10 +165,10 @@ export const connectBucket = (options: BucketOptions): BucketConnection => {
     prefix,
     open,
     use,
-    keyOf,
+    objectAt,
     // A bucket that is linked from elsewhere (`publicUrl`) serves what it was given, and an SVG is a document with scripts.
     paramsOf: (path, type) => ({
-      ...keyOf(path),
+      ...objectAt(path),
       ContentType: type,
       ...(type === "image/svg+xml" ? { ContentDisposition: "attachment" } : {})
     })

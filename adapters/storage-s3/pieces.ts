@@ -72,7 +72,7 @@ const letGo = async (body: Bytes): Promise<void> => {
 
 /** Uploads in pieces of one bucket. */
 export const makePieces = (connection: BucketConnection, waitMs: number): ResumableStorage => {
-  const { keyOf, open, paramsOf, prefix, use } = connection
+  const { objectAt, open, paramsOf, prefix, use } = connection
   const inLine = makeLine(mostHeld, waitMs)
 
   const remove = async (s3: S3, key: string): Promise<void> => {
@@ -90,7 +90,7 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
       const answer: ListObjectsV2CommandOutput = await client.send(
         new ListObjectsV2Command({
           Bucket: connection.bucket,
-          Prefix: keyOf(name).Key,
+          Prefix: objectAt(name).Key,
           ...(after === undefined ? {} : { StartAfter: after })
         }),
         signal === undefined ? {} : { abortSignal: signal }
@@ -140,12 +140,12 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
   }
 
   const knownOf = async (s3: S3, client: S3Client, name: string): Promise<Multipart | null> => {
-    const text = await readObject(s3, client, keyOf(name).Key + knownSuffix)
+    const text = await readObject(s3, client, objectAt(name).Key + knownSuffix)
     return text === null ? null : readKnown(new TextDecoder().decode(text))
   }
 
   const stateOf = async (s3: S3, client: S3Client, name: string, signal?: AbortSignal): Promise<State | null> => {
-    const own = keyOf(name).Key
+    const own = objectAt(name).Key
     const objects = await objectsOf(s3, client, name, signal)
     if (!objects.some(({ key }) => key === own)) return null
     const multipart = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
@@ -165,7 +165,8 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
     return { multipart, parts, pieces, stale, size }
   }
 
-  const pieceKey = (name: string, offset: number): string => `${keyOf(name).Key}.p${String(offset).padStart(15, "0")}`
+  const pieceKey = (name: string, offset: number): string =>
+    `${objectAt(name).Key}.p${String(offset).padStart(15, "0")}`
 
   /** Reads pieces into the beginning of a buffer. */
   const readPieces = async (s3: S3, pieces: readonly Piece[], into: Uint8Array): Promise<void> => {
@@ -181,11 +182,11 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
   const beginParts = async (s3: S3, name: string, { length, path, type }: UnfinishedTarget): Promise<Multipart> => {
     const begun = await s3.client.send(new s3.CreateMultipartUploadCommand(paramsOf(path, type)))
     if (begun.UploadId === undefined) throw new Error("The store has begun no multipart upload.")
-    const multipart = { key: keyOf(path).Key, upload: begun.UploadId, partBytes: partBytesOf(length) }
+    const multipart = { key: objectAt(path).Key, upload: begun.UploadId, partBytes: partBytesOf(length) }
     await s3.client.send(
       new s3.PutObjectCommand({
         Bucket: connection.bucket,
-        Key: keyOf(name).Key + knownSuffix,
+        Key: objectAt(name).Key + knownSuffix,
         Body: JSON.stringify(multipart),
         ContentType: "application/json"
       })
@@ -299,7 +300,7 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
   }
 
   const abort = async (s3: S3, client: S3Client, name: string, signal?: AbortSignal): Promise<void> => {
-    const own = keyOf(name).Key
+    const own = objectAt(name).Key
     const objects = await objectsOf(s3, client, name, signal)
     const multipart = objects.some(({ key }) => key === own + knownSuffix) ? await knownOf(s3, client, name) : null
     if (multipart !== null) await end(s3, client, multipart.key, multipart.upload)
@@ -322,7 +323,7 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
   /** The size of a visible file. */
   const sizeOf = async ({ HeadObjectCommand }: S3, client: S3Client, path: string): Promise<number | null> => {
     try {
-      return (await client.send(new HeadObjectCommand(keyOf(path)))).ContentLength ?? 0
+      return (await client.send(new HeadObjectCommand(objectAt(path)))).ContentLength ?? 0
     } catch (error) {
       if (isMissing(error)) return null
       throw error
@@ -361,7 +362,7 @@ export const makePieces = (connection: BucketConnection, waitMs: number): Resuma
   return {
     begin: (name) =>
       use(async ({ PutObjectCommand }, client, abortSignal) => {
-        await client.send(new PutObjectCommand({ ...keyOf(name), Body: "" }), { abortSignal })
+        await client.send(new PutObjectCommand({ ...objectAt(name), Body: "" }), { abortSignal })
       }),
     size: (name) => use(async (s3, client, signal) => (await stateOf(s3, client, name, signal))?.size ?? null),
     start: (name, most) =>

@@ -72,7 +72,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
   const { bucket, prefix, waitMs = 5_000 } = options
   const inLine = makeLine(mostInParts, waitMs)
   const connection = connectBucket(options)
-  const { keyOf, open, paramsOf, use } = connection
+  const { objectAt, open, paramsOf, use } = connection
 
   return {
     put: (path, body, { most, size, type }) =>
@@ -133,7 +133,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
         try {
           const answer = await client.send(
             new GetObjectCommand({
-              ...keyOf(path),
+              ...objectAt(path),
               ...(range === null ? {} : { Range: `bytes=${range.start}-${range.end}` })
             })
           )
@@ -151,7 +151,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
     head: (path) =>
       use(async ({ HeadObjectCommand }, client, abortSignal) => {
         try {
-          const answer = await client.send(new HeadObjectCommand(keyOf(path)), { abortSignal })
+          const answer = await client.send(new HeadObjectCommand(objectAt(path)), { abortSignal })
           return { size: answer.ContentLength ?? 0, modified: answer.LastModified?.getTime() ?? 0 }
         } catch (error) {
           if (isMissing(error)) return null
@@ -161,7 +161,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
     // One by one, because some servers take a list of deletes only with a checksum that the client does not send.
     remove: (path) =>
       use(async ({ DeleteObjectCommand }, client, abortSignal) => {
-        await client.send(new DeleteObjectCommand(keyOf(path)), { abortSignal })
+        await client.send(new DeleteObjectCommand(objectAt(path)), { abortSignal })
       }),
     list: ({ after, limit, prefix: wanted }) =>
       use(async ({ ListObjectsV2Command }, client, abortSignal) => {
@@ -190,7 +190,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
         getSignedUrl(
           client,
           new GetObjectCommand({
-            ...keyOf(path),
+            ...objectAt(path),
             ResponseContentType: type,
             ResponseContentDisposition: disposition
           }),
@@ -205,14 +205,14 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
           const headers = { "content-type": "application/octet-stream", "content-length": String(size) }
           const url = await getSignedUrl(
             client,
-            new PutObjectCommand({ ...keyOf(path), ContentType: headers["content-type"], ContentLength: size }),
+            new PutObjectCommand({ ...objectAt(path), ContentType: headers["content-type"], ContentLength: size }),
             { expiresIn: seconds, signableHeaders: new Set(["host", ...Object.keys(headers)]) }
           )
           return { url, headers }
         }),
       copy: (from, to, type) =>
         use(async ({ CopyObjectCommand }, client, abortSignal) => {
-          const { Bucket, Key } = keyOf(from)
+          const { Bucket, Key } = objectAt(from)
           try {
             await client.send(
               new CopyObjectCommand({

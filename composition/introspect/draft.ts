@@ -30,7 +30,7 @@ import { fieldNames, fieldReason, resourceNames, resourceReason, tableText } fro
 import { type DraftedView, type TitledField, viewOf } from "./presentation.ts"
 import { drawPointers, type Pointer, type ResourceTable } from "./relation.ts"
 import type { Selected } from "./select.ts"
-import { isView, keyOf, type ViewKey, viewNote } from "./table-key.ts"
+import { isView, keyColumns, type ViewKey, viewNote } from "./table-key.ts"
 
 export interface DraftedField {
   readonly name: string
@@ -107,7 +107,7 @@ export const draftResources = (
     if (table.kind === "partition") continue
     const full = tableText(table.schema, table.name)
     const view = views?.find((each) => each.table === table)
-    const key = view?.columns ?? keyOf(table)
+    const key = view?.columns ?? keyColumns(table)
     if (table.kind !== "table" && table.kind !== "partitioned" && view === undefined) {
       const kind = table.kind === "foreign" ? "foreign table" : table.kind
       // Who asked for views was told of every one whose rows something tells apart.

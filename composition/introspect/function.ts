@@ -10,7 +10,7 @@ import { rowsOf } from "../../core/domain/compile/function-facts.ts"
 import { quotedName } from "../../core/domain/model/table.ts"
 import { kindName } from "./column.ts"
 import { fieldNames, tableText } from "./names.ts"
-import { keyOf, same } from "./table-key.ts"
+import { keyColumns, same } from "./table-key.ts"
 
 /** A function that a resource can be made of. */
 export interface FunctionDraft {
@@ -86,7 +86,7 @@ export const draftFunctions = (
       continue
     }
     const rows = tables.find((table) => facts.rowType !== null && same(table, facts.rowType))
-    const key = rows === undefined ? null : keyOf(rows)
+    const key = rows === undefined ? null : keyColumns(rows)
     drafts.push({
       table: rowsOf(facts),
       key: key ?? [],

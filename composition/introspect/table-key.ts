@@ -6,7 +6,7 @@ import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { TracedView } from "./trace.ts"
 
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
-export const keyOf = (table: TableFacts): readonly string[] | null => {
+export const keyColumns = (table: TableFacts): readonly string[] | null => {
   if (table.primaryKey !== null) return table.primaryKey
   const never = new Set(table.columns.filter((column) => !column.nullable).map((column) => column.name))
   return table.uniques.find((columns) => columns.length > 0 && columns.every((name) => never.has(name))) ?? null
@@ -37,7 +37,7 @@ export const viewKeys = (
   if (!isView(view)) return []
   const types = new Map(view.columns.map((column) => [column.name, column.type]))
   const ofTraced = (traced?.tables ?? []).flatMap((place) => {
-    const key = keyOf(tables.find((table) => same(table, place)) ?? view)
+    const key = keyColumns(tables.find((table) => same(table, place)) ?? view)
     const columns = key?.map((name) =>
       [...traced!.columns].find(([, origin]) =>
         origin?.schema === place.schema && origin.table === place.table && origin.column === name
@@ -47,7 +47,7 @@ export const viewKeys = (
   })
   const read = tables.filter((table) => view.reads?.some((each) => same(table, each)) === true)
   const ofTables = read.flatMap((table) => {
-    const key = keyOf(table)
+    const key = keyColumns(table)
     const whole = key?.every((name) => types.get(name) === table.columns.find((column) => column.name === name)?.type)
     return key !== null && whole === true ? [key] : []
   })

@@ -50,39 +50,23 @@ export class QueueError extends Data.TaggedError("QueueError")<{
 /** Some failed jobs: one by its id, or all of a name. */
 export type Chosen = { readonly id: string } | { readonly name: string }
 
-/** Failed jobs that are asked for. */
-export type FailedPage = {
-  readonly name: string | null
-  /** Only jobs that have this text, see `mostSearched`. */
-  readonly search?: string | null
-  readonly after: FailedPosition | null
-  readonly limit: number
-  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
-  readonly longest?: number
-} | { readonly id: string }
+/** Jobs that are asked for: a page of a list in its order, or one of them. */
+export type JobPage<Position, More = unknown> =
+  | More & {
+    readonly name: string | null
+    /** Only jobs that have this text, see `mostSearched`. */
+    readonly search?: string | null
+    readonly after: Position | null
+    readonly limit: number
+    /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
+    readonly longest?: number
+  }
+  | { readonly id: string }
 
-/** Jobs that are asked for which wait, or wait for their next try. */
-export type PendingPage = {
-  readonly name: string | null
-  readonly state: PendingJob["state"] | null
-  /** As that of a failed page. */
-  readonly search?: string | null
-  readonly after: PendingPosition | null
-  readonly limit: number
-  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
-  readonly longest?: number
-} | { readonly id: string }
-
-/** Jobs that are asked for which run. */
-export type RunningPage = {
-  readonly name: string | null
-  /** As that of a failed page. */
-  readonly search?: string | null
-  readonly after: BegunPosition | null
-  readonly limit: number
-  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
-  readonly longest?: number
-} | { readonly id: string }
+export type FailedPage = JobPage<FailedPosition>
+export type RunningPage = JobPage<BegunPosition>
+/** Jobs that wait, or wait for their next try. */
+export type PendingPage = JobPage<PendingPosition, { readonly state: PendingJob["state"] | null }>
 
 export interface QueueService {
   /**

@@ -88,7 +88,7 @@ const bodyOf = (data: object): { readonly [field: string]: unknown } =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, plain(value)]))
 
 // A key as one text is read as in URLs, with commas between its parts. In a list it is one part, whatever it contains.
-const keyOf = (key: unknown): unknown => isReference(key) ? plain(key) : keyParts(key)
+const operationKey = (key: unknown): unknown => isReference(key) ? plain(key) : keyParts(key)
 
 export const makeBatch = (
   send: <T>(call: Call) => Promise<Answer<T>>,
@@ -103,9 +103,18 @@ export const makeBatch = (
       return { ...operation, $ref: ref, value: (field) => ({ $ref: ref, field }) }
     },
     update: (resource, key, data, { allowMissing, etag, match }) =>
-      add({ op: "update", resource, key: keyOf(key), etag, data: bodyOf(data), allow_missing: allowMissing, match }),
-    delete: (resource, key, { etag } = {}) => add({ op: "delete", resource, key: keyOf(key), etag }),
-    reorder: (resource, field, keys, etags) => add({ op: "reorder", resource, field, keys: keys.map(keyOf), etags }),
+      add({
+        op: "update",
+        resource,
+        key: operationKey(key),
+        etag,
+        data: bodyOf(data),
+        allow_missing: allowMissing,
+        match
+      }),
+    delete: (resource, key, { etag } = {}) => add({ op: "delete", resource, key: operationKey(key), etag }),
+    reorder: (resource, field, keys, etags) =>
+      add({ op: "reorder", resource, field, keys: keys.map(operationKey), etags }),
     get size() {
       return ops.length
     },

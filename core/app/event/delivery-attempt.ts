@@ -66,7 +66,7 @@ export const eventId = (seal: SealService, { change: { model, stored }, event }:
   `evt_${seal.digest(JSON.stringify([stored.sequence, stored.transaction, stored.at, model.name, event]))}`
 
 /** The key of the record that an event is about, as addresses write it. */
-export const keyOf = ({ change }: Happened): string => {
+export const changedKey = ({ change }: Happened): string => {
   const row = judgedRow(change)
   return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }
@@ -269,7 +269,7 @@ export const tryDelivery = Effect.fnUntraced(function*(
     eventId: id,
     event: `${model.name}.${event}`,
     resource: model.name,
-    key: keyOf(happened),
+    key: changedKey(happened),
     roles: subscription.reader.of === "owner" ? roles : null,
     attempt,
     milliseconds: (yield* Clock.currentTimeMillis) - now,

@@ -32,10 +32,10 @@ import type { RatesService } from "../../ports/rates.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RolesNow } from "../../ports/subscriptions.ts"
 import {
+  changedKey,
   type Delivering,
   type Delivery,
   eventId,
-  keyOf,
   receiverMs,
   SubscriptionEnded,
   tryDelivery
@@ -172,7 +172,7 @@ const deliverPlan = (
     resource: change.model.name,
     event,
     id: eventId(seal, happened),
-    key: keyOf(happened),
+    key: changedKey(happened),
     tried,
     ...(status === null ? {} : { status }),
     ...(error === null ? {} : { error }),
@@ -238,7 +238,7 @@ const planned = (subscription: Subscription, happened: Happened, left: boolean):
   subscription,
   happened,
   test: false,
-  key: keyOf(happened),
+  key: changedKey(happened),
   left
 })
 

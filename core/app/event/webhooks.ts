@@ -76,7 +76,7 @@ const prefix = "made:"
 
 const sealContext = (id: string): string => `webhook secret ${id}`
 
-const keyOf = (core: Core, id: string, sealed: string | null): Uint8Array | null => {
+const signingKey = (core: Core, id: string, sealed: string | null): Uint8Array | null => {
   const secret = sealed === null ? null : core.seal.open(sealContext(id), sealed)
   const key = secret === null ? null : readSecret(secret)
   return key !== null && Result.isSuccess(key) ? key.success : null
@@ -154,13 +154,13 @@ const subscriptionOf = (
     waits: waitsOf(each.waits),
     state: { stamp: each.stamp, failing: each.failing }
   })
-  const previous = keyOf(core, each.id, each.previous)
+  const previous = signingKey(core, each.id, each.previous)
   return each.secret === null
     ? Effect.map(secretOf(use, each), (secret) => {
       const key = secret === null ? null : readSecret(secret)
       return subscription([key !== null && Result.isSuccess(key) ? key.success : null, previous])
     })
-    : Effect.succeed(subscription([keyOf(core, each.id, each.secret), previous]))
+    : Effect.succeed(subscription([signingKey(core, each.id, each.secret), previous]))
 }
 
 /**

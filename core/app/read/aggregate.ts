@@ -151,7 +151,7 @@ const aggregate = (
       })
   )
 
-const keyOf = (
+const cacheKey = (
   core: Core,
   { args }: Call,
   access: Access,
@@ -193,7 +193,7 @@ const planFacets = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, call, access, filter, plan, request, request.field, request.measure),
+    key: cacheKey(core, call, access, filter, plan, request, request.field, request.measure),
     write: (rows) => Result.succeed(facetsJson(field, rows, measure, request.field))
   }
 }
@@ -208,7 +208,7 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
     access,
     plan,
     filter,
-    key: keyOf(core, call, access, filter, plan, request, field.name),
+    key: cacheKey(core, call, access, filter, plan, request, field.name),
     write: ([row]) =>
       row !== undefined && isIndivisible(row)
         ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
@@ -243,7 +243,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(
+    key: cacheKey(
       core,
       call,
       access,
@@ -290,7 +290,7 @@ const planGroups = (body: Uint8Array | null) =>
       access,
       plan,
       filter,
-      key: keyOf(core, call, access, filter, plan, request, asked),
+      key: cacheKey(core, call, access, filter, plan, request, asked),
       write: (rows) => Result.succeed(groupsJson(question, rows, limit))
     }
   }

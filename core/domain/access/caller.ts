@@ -40,11 +40,11 @@ export const sharedRoles = (before: readonly string[], now: readonly string[]): 
 /** A text that stands for a set of roles: equal exactly for callers with equal sets. It is JSON, so that no role name can look like two. */
 export const rolesKey = (caller: Caller): string => {
   let key = keys.get(caller)
-  if (key === undefined) keys.set(caller, key = keyOf(caller.roles))
+  if (key === undefined) keys.set(caller, key = setText(caller.roles))
   return key
 }
 
 const keys = new WeakMap<Caller, string>()
 
-const keyOf = (roles: readonly string[]): string =>
+const setText = (roles: readonly string[]): string =>
   JSON.stringify(roles.length < 2 ? roles : [...new Set(roles)].sort())

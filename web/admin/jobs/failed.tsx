@@ -2,9 +2,9 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { RotateCcw, Trash2 } from "lucide-react"
-import { type ReactNode, useId, useState } from "react"
+import { type ReactNode, useState } from "react"
 import { useReader } from "../field/value.tsx"
-import { setQuery, usePlace } from "../ground/location.ts"
+import { usePlace } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { Problem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
@@ -12,8 +12,8 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { type FailedJob, hasGone, jobPath, useJobs, useQueues, useWhole } from "./queues.ts"
-import { eachOf, SearchJobs, useChoice } from "./search.tsx"
+import { type FailedJob, hasGone, jobPath, useJobs, useQueues } from "./queues.ts"
+import { eachOf, NamePicker, Payload, SearchJobs, useChoice } from "./search.tsx"
 
 /** The jobs of an action: one job, or all of some names. */
 type Chosen = { readonly jobs: ReadonlyArray<{ readonly id: string; readonly name: string }> } | {
@@ -33,7 +33,6 @@ const Detail = (
   const pw = useMessages().place
   const { format } = useLocale()
   const { now } = useReader()
-  const { payload } = useWhole("failed", job)
   return (
     <>
       <div className={style.head}>
@@ -50,8 +49,7 @@ const Detail = (
       )}
       <h2>{w.lastError}</h2>
       <pre className={`code ${style.bad}`} dir="auto" tabIndex={0} aria-label={w.lastError}>{job.error}</pre>
-      <h2>{w.payload}</h2>
-      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
+      <Payload list="failed" job={job} />
       <Facts
         facts={[
           [w.tries, format.count(job.attempts)],
@@ -76,7 +74,6 @@ export const FailedJobs = (): ReactNode => {
   const open = query.get("id")
   const queries = useQueryClient()
   const act = useAct()
-  const picker = useId()
   const [deleting, setDeleting] = useState<Chosen | null>(null)
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<FailedJob>("failed", {
     name,
@@ -139,19 +136,7 @@ export const FailedJobs = (): ReactNode => {
     <>
       {(name !== null || search !== null || failing.length > 0) && (
         <div className={style.filter}>
-          <label htmlFor={picker}>{w.job}</label>
-          <div className="input">
-            <select
-              id={picker}
-              value={name ?? ""}
-              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
-            >
-              <option value="">{w.all}</option>
-              {[...new Set([...failing.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          </div>
+          <NamePicker names={failing.map((queue) => queue.name)} />
           <SearchJobs />
           <span className="grow" />
           {(picked.length > 0 || (search === null && sizeOf(chosen) > 0)) && (

@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { Ban, Play } from "lucide-react"
-import { type ReactNode, useId, useState } from "react"
+import { type ReactNode, useState } from "react"
 import { useReader } from "../field/value.tsx"
 import { setQuery, usePlace } from "../ground/location.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
@@ -12,9 +12,9 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
 import { type Column, Empty, Facts, Moment, More, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { hasGone, jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
+import { hasGone, jobPath, type PendingJob, useJobs, useQueues } from "./queues.ts"
 import { RunningJobs } from "./running.tsx"
-import { eachOf, SearchJobs, useChoice } from "./search.tsx"
+import { eachOf, NamePicker, Payload, SearchJobs, useChoice } from "./search.tsx"
 
 /** Runs of schedules have negative ids. One that has not begun has its time. */
 const mayHurry = ({ attempts, held, id }: PendingJob): boolean => !held && (attempts > 0 || !id.startsWith("-"))
@@ -29,7 +29,6 @@ const Detail = (
   const w = useMessages().jobs
   const { format } = useLocale()
   const { now } = useReader()
-  const { payload } = useWhole("pending", job)
   return (
     <>
       <div className={style.head}>
@@ -53,8 +52,7 @@ const Detail = (
       {job.error === ""
         ? <p className="dim">{w.noError}</p>
         : <pre className={`code ${style.bad}`} dir="auto" tabIndex={0} aria-label={w.lastError}>{job.error}</pre>}
-      <h2>{w.payload}</h2>
-      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
+      <Payload list="pending" job={job} />
       <Facts
         facts={[
           [w.tries, w.triesOf(format.count(job.attempts), format.count(job.maxAttempts))],
@@ -209,7 +207,6 @@ const Waiting = ({ name, search, state }: WaitingProps): ReactNode => {
 /** Jobs that wait or run, by name and state. The address has both. */
 export const PendingJobs = (): ReactNode => {
   const w = useMessages().jobs
-  const picker = useId()
   const { query } = usePlace()
   const name = query.get("name")
   const state = query.get("state")
@@ -219,19 +216,7 @@ export const PendingJobs = (): ReactNode => {
     <>
       {(name !== null || state !== null || search !== null || waiting.length > 0) && (
         <div className={style.filter}>
-          <label htmlFor={picker}>{w.job}</label>
-          <div className="input">
-            <select
-              id={picker}
-              value={name ?? ""}
-              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
-            >
-              <option value="">{w.all}</option>
-              {[...new Set([...waiting.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          </div>
+          <NamePicker names={waiting.map((queue) => queue.name)} />
           <div className="input">
             <select
               aria-label={w.state}

@@ -1,79 +1,23 @@
 /** The types of the service's answers about jobs, and their queries. */
 
 import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query"
+import type * as state from "../../../core/domain/job/state.ts"
+import type { JobCounts } from "../../../core/domain/job/state.ts"
 import { ProblemError } from "../../client/index.ts"
 import { client } from "../model/client.ts"
 
-export interface Queue {
-  readonly name: string
+export interface Queue extends JobCounts {
   readonly declared: boolean
-  readonly waiting: number
-  readonly running: number
-  readonly retrying: number
-  readonly failed: number
-  readonly completed: number
-  readonly nextDue: string | null
-  readonly oldestDue: string | null
   readonly schedule: string | null
   readonly timezone: string | null
-  readonly nextRun: string | null
-  readonly lastRun: { readonly at: string; readonly state: "running" | "retrying" | "failed" | "completed" } | null
-  /** Since when nothing of it is begun; null: it is not paused. */
-  readonly pausedAt: string | null
 }
 
-export interface FailedJob {
-  readonly id: string
-  readonly name: string
-  readonly attempts: number
-  readonly error: string
-  readonly group: string | null
-  readonly waitingBehind: number
-  readonly enqueuedAt: string
-  readonly failedAt: string
-  /** Null in lists where it is long. */
-  readonly payload: unknown
-  readonly payloadBytes: number
-}
+/** A job as answers have it: its payload is JSON, and null in lists where it is long. */
+type Told<Job> = Omit<Job, "payload"> & { readonly payload: unknown }
 
-export interface PendingJob {
-  readonly id: string
-  readonly name: string
-  readonly state: "waiting" | "retrying"
-  readonly attempts: number
-  readonly maxAttempts: number
-  readonly runAt: string
-  /** Empty without one. */
-  readonly error: string
-  readonly group: string | null
-  /** Whether others of its group come first. */
-  readonly held: boolean
-  readonly enqueuedAt: string
-  /** Null in lists where it is long. */
-  readonly payload: unknown
-  readonly payloadBytes: number
-}
-
-export interface BegunJob {
-  readonly id: string
-  readonly name: string
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly startedAt: string
-  readonly worker: string
-  /** Null: it tells nothing. */
-  readonly progress: {
-    readonly done: number
-    readonly total: number | null
-    readonly note: string | null
-    readonly at: string
-  } | null
-  readonly group: string | null
-  readonly enqueuedAt: string
-  /** Null in lists where it is long. */
-  readonly payload: unknown
-  readonly payloadBytes: number
-}
+export type FailedJob = Told<state.FailedJob>
+export type PendingJob = Told<state.PendingJob>
+export type BegunJob = Told<state.BegunJob>
 
 /** The counts of every queue. They are read again every `every` milliseconds while the page is visible. */
 export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>

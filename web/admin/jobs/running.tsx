@@ -7,7 +7,8 @@ import { Problem } from "../ground/problem.tsx"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { type Column, Empty, Facts, Moment, More, Split, Table } from "../place/parts.tsx"
 import style from "../place/place.module.css"
-import { type BegunJob, useJobs, useWhole } from "./queues.ts"
+import { type BegunJob, useJobs } from "./queues.ts"
+import { Payload } from "./search.tsx"
 
 /** How much is done, of how much. */
 const Amount = ({ progress }: Pick<BegunJob, "progress">): ReactNode => {
@@ -22,7 +23,6 @@ const Detail = ({ job }: { readonly job: BegunJob }): ReactNode => {
   const w = useMessages().jobs
   const { format } = useLocale()
   const { now } = useReader()
-  const { payload } = useWhole("running", job)
   const { progress } = job
   return (
     <>
@@ -44,8 +44,7 @@ const Detail = ({ job }: { readonly job: BegunJob }): ReactNode => {
           </span>
         </p>
       )}
-      <h2>{w.payload}</h2>
-      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
+      <Payload list="running" job={job} />
       <Facts
         facts={[
           [w.tries, w.triesOf(format.count(job.attempt), format.count(job.maxAttempts))],

@@ -1,10 +1,47 @@
-/** The search of a list of jobs, and what is chosen of its rows. The address has the searched text; a choice is of this visit. */
+/** What the lists of jobs share: the search, the picker of a name, the payload of a job, and what is chosen of the rows. The address has the searched text; a choice is of this visit. */
 
 import { Search } from "lucide-react"
-import { type ReactNode, useRef, useState } from "react"
+import { type ReactNode, useId, useRef, useState } from "react"
 import { setQuery, usePlace } from "../ground/location.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Choice } from "../place/parts.tsx"
+import { useWhole } from "./queues.ts"
+
+/** What a job of a list works on, in full. */
+export const Payload = (
+  { job, list }: { readonly job: Parameters<typeof useWhole>[1]; readonly list: Parameters<typeof useWhole>[0] }
+): ReactNode => {
+  const w = useMessages().jobs
+  const { payload } = useWhole(list, job)
+  return (
+    <>
+      <h2>{w.payload}</h2>
+      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
+    </>
+  )
+}
+
+/** Narrows a list to the jobs of one name. `names`: those that have some now. */
+export const NamePicker = ({ names }: { readonly names: readonly string[] }): ReactNode => {
+  const w = useMessages().jobs
+  const picker = useId()
+  const name = usePlace().query.get("name")
+  return (
+    <>
+      <label htmlFor={picker}>{w.job}</label>
+      <div className="input">
+        <select
+          id={picker}
+          value={name ?? ""}
+          onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
+        >
+          <option value="">{w.all}</option>
+          {[...new Set([...names, ...(name === null ? [] : [name])])].map((each) => <option key={each}>{each}</option>)}
+        </select>
+      </div>
+    </>
+  )
+}
 
 /** The service searches for no longer texts. */
 const longest = 200

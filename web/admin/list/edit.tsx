@@ -18,7 +18,7 @@ import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, keyOf, keyPartsOf, type Resource, toOneOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
-import { columnAt, relationLabel } from "../model/paths.ts"
+import { fixedBy, fixedText } from "../range/fixed.ts"
 import type { ListRows } from "./rows.ts"
 
 interface Conflict {
@@ -55,7 +55,6 @@ export const useCellEditing = (
   handle: RefObject<GridHandle | null>
 ): CellEditing => {
   const t = useMessages()
-  const w = useMessages().files
   const [place, setPlace] = useState<CellPlace | null>(null)
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [problem, setProblem] = useState<string | null>(null)
@@ -146,20 +145,13 @@ export const useCellEditing = (
     isSaving: (key) => saving.has(key),
     begin: (record, at, text) => {
       const column = columns[at.column]
-      const field = column === undefined ? undefined : resource.fields.get(column.id)
-      const [far] = (column === undefined ? undefined : columnAt(resource, column.id))?.ways ?? []
-      if (far !== undefined && text === undefined) say(t.paths.readOnly(relationLabel(resource, far)))
-      if (field === undefined || keyOf(resource, record) === null) return false
-      const own = record.permissions?.fields?.[field.name]
-      const may = resource.may.update && field.writable.update && record.permissions?.update !== false && own !== "read"
-      if (!may) {
-        if (text === undefined) {
-          say(field.writable.update || !resource.may.update ? t.list.notWritable : t.list.readOnlyField)
+      if (column === undefined) return false
+      const field = resource.fields.get(column.id)
+      const fixed = fixedBy(resource, column.id, record)
+      if (fixed !== null && (fixed !== "file" || field?.kind === "files")) {
+        if (text === undefined && fixed !== "nameless") {
+          say(fixed === "rule" ? t.list.notWritable : fixedText(fixed, resource, column.id, t))
         }
-        return false
-      }
-      if (field.kind === "files") {
-        if (text === undefined) say(w.inRecord)
         return false
       }
       begun.current = record

@@ -11,7 +11,7 @@ import { hrefOf } from "../ground/location.ts"
 import type { Offer } from "../ground/offers.ts"
 import { Menu } from "../ground/parts.tsx"
 import { copyText, problemText } from "../ground/problem.tsx"
-import { noticeFailure } from "../ground/session.ts"
+import { useRun } from "../ground/run.ts"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../model/catalogue.ts"
@@ -243,24 +243,11 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
   const change = useChange(resource)
   const { data } = change
   const [step, setStep] = useState<Step>({ at: "choose" })
-  const ending = useRef<AbortController>(new AbortController())
-  useEffect(() => () => ending.current.abort(), [])
   /** The records that were last sent. */
   const sent = useRef<readonly AnyRecord[]>([])
   const bulk: Bulk = op === "update" ? { op, data } : { op }
 
-  const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-    const controller = new AbortController()
-    ending.current = controller
-    try {
-      await work(controller.signal)
-    } catch (error) {
-      if (controller.signal.aborted) return
-      if (error instanceof RefusedWrite) return refuse(error)
-      noticeFailure(error)
-      setStep({ at: "failed", error })
-    }
-  }
+  const { run } = useRun((error) => error instanceof RefusedWrite ? refuse(error) : setStep({ at: "failed", error }))
   /** What was tried as a dry run may be refused meanwhile. The others can still be written. */
   const refuse = ({ refusal, written }: RefusedWrite): void =>
     setStep({ at: "tried", records: sent.current.slice(written), preview: { refused: [refusal], more: false } })

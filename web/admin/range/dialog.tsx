@@ -3,7 +3,7 @@
  * as one batch. The last step can be undone as a whole.
  */
 
-import { type ReactNode, useEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
@@ -11,6 +11,7 @@ import { useReader } from "../field/value.tsx"
 import { type Area, cellsIn, columnsIn, rowsIn } from "../grid/range.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { problemText, sayProblem } from "../ground/problem.tsx"
+import { useRun } from "../ground/run.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { type Locale, useLocale } from "../messages/locale.tsx"
@@ -204,19 +205,8 @@ const useSteps = (props: CellsProps) => {
   const { t } = locale
   const { resource, rows } = props
   const [step, setStep] = useState<Step>({ at: "busy", text: t.range.checking })
-  const ending = useRef(new AbortController())
+  const { run } = useRun((error) => setStep({ at: "failed", error }))
 
-  const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-    const controller = new AbortController()
-    ending.current = controller
-    try {
-      await work(controller.signal)
-    } catch (error) {
-      if (controller.signal.aborted) return
-      noticeFailure(error)
-      setStep({ at: "failed", error })
-    }
-  }
   const attempt = async (plan: Plan, late: boolean, signal: AbortSignal): Promise<void> => {
     setStep({ at: "busy", text: t.range.checking })
     const tried = await tryEdits(
@@ -259,7 +249,6 @@ const useSteps = (props: CellsProps) => {
     })
   useEffect(() => {
     void check()
-    return () => ending.current.abort()
   }, [])
   return { step, check, apply }
 }

@@ -10,7 +10,7 @@ import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { columnAt } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
-import { whyFixed } from "./fixed.ts"
+import { fixedBy, fixedText } from "./fixed.ts"
 import type { Table } from "./table.ts"
 import { cellText } from "./text.ts"
 
@@ -98,7 +98,8 @@ export const planOf = ({ columns, draftFor, records, resource, rows, t, width }:
         unchanged += 1
         continue
       }
-      const why = whyFixed(resource, column, record, t) ?? problem
+      const fixed = fixedBy(resource, column, record)
+      const why = fixed === null ? problem : fixedText(fixed, resource, column, t)
       if (why !== null) refused.push({ record, column, text, why })
       else data[column] = value
     }

@@ -88,10 +88,10 @@ const lookUp = async (
     // So many that are called alike: which one was meant nobody can say.
     return next_page_token === "" ? items : [...items, ...items]
   }
-  const keyOf = (text: string): string => text.startsWith("#") ? text.slice(1) : text
-  const keys = texts.filter((text) => parseText(keyField, keyOf(text), t).problem === null)
+  const unmarked = (text: string): string => text.startsWith("#") ? text.slice(1) : text
+  const keys = texts.filter((text) => parseText(keyField, unmarked(text), t).problem === null)
   if (keyField.filterable && keyField.kind !== "text" && keys.length > 0) {
-    const values = keys.map((text) => plain(parseText(keyField, keyOf(text), t).value))
+    const values = keys.map((text) => plain(parseText(keyField, unmarked(text), t).value))
     const byKey = new Map(
       (await read(String(new Condition(keyField.name).in(values)))).map((record) =>
         [plain(record[keyField.name]), record[keyField.name]] as const

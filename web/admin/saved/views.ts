@@ -28,13 +28,13 @@ export type ViewValues = Pick<SavedView, "name" | "filter" | "order_by" | "colum
 export type ViewState = Omit<ViewValues, "name" | "shared_with">
 
 const path = "/saved-views"
-const keyOf = (resource: string): readonly string[] => ["saved-views", resource]
+const viewsKey = (resource: string): readonly string[] => ["saved-views", resource]
 
 /** The views of a resource. Empty while they are loaded, and for resources of sources, because the service cannot store views of them. */
 export const useSavedViews = ({ may, name, source }: Resource): readonly SavedView[] => {
   const hasFirstPage = useFirstPage()
   const { data } = useQuery({
-    queryKey: keyOf(name),
+    queryKey: viewsKey(name),
     enabled: hasFirstPage && may.read && source === null,
     staleTime: 60_000,
     queryFn: async ({ signal }) =>
@@ -67,7 +67,7 @@ export const saveView = async (
         headers: { "if-match": view.etag }
       }
   )
-  await queries.invalidateQueries({ queryKey: keyOf(resource) })
+  await queries.invalidateQueries({ queryKey: viewsKey(resource) })
   return data
 }
 
@@ -78,5 +78,5 @@ export const removeView = async (queries: QueryClient, view: SavedView): Promise
     system: true,
     headers: { "if-match": view.etag }
   })
-  await queries.invalidateQueries({ queryKey: keyOf(view.resource) })
+  await queries.invalidateQueries({ queryKey: viewsKey(view.resource) })
 }

@@ -1,9 +1,9 @@
 /** One change of all matching records. The user chooses it, a dry run tries it on the first records, and the service runs it as a task with progress. */
 
-import { type ReactNode, useEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useState } from "react"
 import { Dialog } from "../ground/parts.tsx"
 import { Problem } from "../ground/problem.tsx"
-import { noticeFailure } from "../ground/session.ts"
+import { useRun } from "../ground/run.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { ChangeDialog, ChangedWords, type ChangeStep, useChange } from "./change.tsx"
@@ -54,7 +54,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
   const change = useChange(resource)
   const busy: Step = { at: "busy", done: 0, all: count }
   const [step, setStep] = useState<Step>(op === "update" ? { at: "choose" } : busy)
-  const ending = useRef(new AbortController())
+  const { run } = useRun((error) => setStep({ at: "failed", error }))
   /** The idempotency key: a repeated request starts no second task. */
   const [key] = useState(() => crypto.randomUUID())
   const body: BulkBody = {
@@ -64,26 +64,20 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
     ...(op === "update" ? { data: change.data } : {})
   }
 
-  const run = async (work: (signal: AbortSignal) => Promise<Step>): Promise<void> => {
-    const controller = ending.current = new AbortController()
-    setStep(busy)
-    try {
-      setStep(await work(controller.signal))
-    } catch (error) {
-      if (controller.signal.aborted) return
-      noticeFailure(error)
-      setStep({ at: "failed", error })
-    }
-  }
   const preview = (): Promise<void> =>
-    run(async (signal) => ({ at: "tried", preview: await previewBulk(resource.name, body, signal) }))
+    run(async (signal) => {
+      setStep(busy)
+      setStep({ at: "tried", preview: await previewBulk(resource.name, body, signal) })
+    })
   const start = (): Promise<void> =>
-    run(async () => ({ at: "begun", id: (await startBulk(resource.name, body, key)).id }))
+    run(async () => {
+      setStep(busy)
+      setStep({ at: "begun", id: (await startBulk(resource.name, body, key)).id })
+    })
 
   useEffect(() => {
     // Only an update has something to choose; the others are tried at once.
     if (op !== "update") void preview()
-    return () => ending.current.abort()
   }, [])
 
   const title = op === "update"

@@ -12,6 +12,7 @@ import { Link } from "../ground/link.tsx"
 import { go } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
 import { Missing, Problem, sayProblem } from "../ground/problem.tsx"
+import { useRun } from "../ground/run.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { aboutOf, fieldLabel, type Resource } from "../model/catalogue.ts"
@@ -264,26 +265,19 @@ export const ImportPage = ({ part }: PageProps): ReactNode => {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const input = useRef<HTMLInputElement>(null)
-  const ending = useRef(new AbortController())
-  useEffect(() => () => ending.current.abort(), [])
+  const { end, run } = useRun(setError)
   const resource = part === null ? undefined : catalogue.resources.get(part)
   if (resource === undefined || resource.transfers.import.length === 0) return <Missing />
   const about = aboutOf(resource)
   const send = async (file: File | null | undefined): Promise<void> => {
     if (file == null || busy) return
-    const controller = ending.current = new AbortController()
     setBusy(true)
     setError(null)
-    try {
-      const { id } = await uploadFile(resource.name, file, controller.signal)
+    await run(async (signal) => {
+      const { id } = await uploadFile(resource.name, file, signal)
       go(`/-/tasks/${id}`, { replace: true })
-    } catch (problem) {
-      if (controller.signal.aborted) return
-      noticeFailure(problem)
-      setError(problem)
-    } finally {
-      setBusy(false)
-    }
+    })
+    setBusy(false)
   }
   return (
     <>
@@ -323,7 +317,7 @@ export const ImportPage = ({ part }: PageProps): ReactNode => {
           )}
         </div>
         {error !== null && <Problem error={error} onRetry={() => input.current?.click()} />}
-        {busy && <button type="button" className="btn" onClick={() => ending.current.abort()}>{t.shell.cancel}</button>}
+        {busy && <button type="button" className="btn" onClick={end}>{t.shell.cancel}</button>}
       </div>
     </>
   )

@@ -1,45 +1,15 @@
 /** Bulk changes and imports: their types, and the calls that begin, check, cancel and report them. */
 
 import { useQuery } from "@tanstack/react-query"
+import type { ImportColumn, ImportPlan, TaskRefusal, TaskState } from "../../../core/domain/task/task.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { client } from "../model/client.ts"
 
 /** What a bulk change does to each record. */
 export type BulkOp = Resource["transfers"]["bulk"][number]
 
-export interface TaskRefusal {
-  readonly key: string | null
-  readonly line: number | null
-  readonly column: string | null
-  readonly field: string | null
-  readonly slug: string
-  readonly message: string
-}
-
-export interface ImportColumn {
-  readonly name: string
-  readonly samples: readonly string[]
-  readonly guess: string | null
-}
-
-/** How an import turns lines into records. */
-export interface Plan {
-  readonly mapping: readonly (string | null)[]
-  readonly mode: "create" | "update" | "upsert"
-  /** A field, or the fields of a composite primary key. */
-  readonly match?: string | readonly string[] | null
-  readonly errors: "stop" | "skip"
-}
-
-export type TaskState =
-  | "uploading"
-  | "uploaded"
-  | "checking"
-  | "checked"
-  | "running"
-  | "completed"
-  | "cancelled"
-  | "failed"
+/** How an import turns lines into records, as it is sent. */
+export type Plan = Omit<ImportPlan, "match"> & Partial<Pick<ImportPlan, "match">>
 
 export interface Task {
   readonly id: string

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import type { TaskRefusal } from "../../../core/domain/task/task.ts"
 import { useApp } from "../ground/app.ts"
 import { sayProblem } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
@@ -11,7 +12,7 @@ import { type Column, Table } from "../place/parts.tsx"
 import { RefusedRecords } from "./refused.tsx"
 import { saveAnswer } from "./save.ts"
 import style from "./task.module.css"
-import { cancelTask, isOver, isWorking, reportOf, type Task, taskKey, type TaskRefusal } from "./tasks.ts"
+import { cancelTask, isOver, isWorking, reportOf, type Task, taskKey } from "./tasks.ts"
 
 const tones = {
   uploading: "info",

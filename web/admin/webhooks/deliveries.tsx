@@ -67,6 +67,24 @@ const useNamed = (rows: readonly AnyRecord[]): RowNames => {
   }
 }
 
+const nameOf = (each: AnyRecord): string => plain(each["event_type"]) || plain(each["delivery_id"])
+
+/** The columns that both pages have first. */
+const firstColumns = (
+  named: RowNames,
+  w: { readonly event: string; readonly record: string; readonly subscription: string }
+): ReadonlyArray<Column<AnyRecord>> => [
+  { name: "event", label: w.event, cell: nameOf },
+  { name: "record", label: w.record, cell: named.record },
+  {
+    name: "subscription",
+    label: w.subscription,
+    wide: true,
+    spare: true,
+    cell: (each) => named.subscription(each).name
+  }
+]
+
 /** What both pages say of a row first. */
 const factsOf = (
   row: AnyRecord,
@@ -137,8 +155,6 @@ const Rows = ({ beside, columns, empty, label, nameOf, narrowing, order, resourc
   )
 }
 
-const nameOf = (each: AnyRecord): string => plain(each["event_type"]) || plain(each["delivery_id"])
-
 export const Deliveries = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const w = useMessages().webhooks
   const { format } = useLocale()
@@ -177,15 +193,7 @@ export const Deliveries = ({ resource }: { readonly resource: Resource }): React
         }
         nameOf={nameOf}
         columns={(named) => [
-          { name: "event", label: w.event, cell: nameOf },
-          { name: "record", label: w.record, cell: named.record },
-          {
-            name: "subscription",
-            label: w.subscription,
-            wide: true,
-            spare: true,
-            cell: (each) => named.subscription(each).name
-          },
+          ...firstColumns(named, w),
           { name: "state", label: w.state, cell: stateOf },
           { name: "error", label: w.error, wide: true, spare: true, cell: (each) => plain(each["last_error"]) },
           {
@@ -252,15 +260,7 @@ export const Log = ({ resource }: { readonly resource: Resource }): ReactNode =>
         }
         nameOf={nameOf}
         columns={(named) => [
-          { name: "event", label: w.event, cell: nameOf },
-          { name: "record", label: w.record, cell: named.record },
-          {
-            name: "subscription",
-            label: w.subscription,
-            wide: true,
-            spare: true,
-            cell: (each) => named.subscription(each).name
-          },
+          ...firstColumns(named, w),
           { name: "outcome", label: w.outcome, cell: (each) => <Outcome of={each} /> },
           { name: "status", label: w.status, end: true, wide: true, cell: (each) => plain(each["status"]) },
           { name: "took", label: w.duration, end: true, wide: true, spare: true, cell: took },
