@@ -9,11 +9,12 @@ import { ownJson } from "../../domain/own-json.ts"
 import { isProblem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import type { RecordsError } from "../../ports/records.ts"
+import { readIdempotencyKey } from "../ground/call.ts"
 import type { Call, IncomingFile, Reply } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
 import type { Hash } from "../ground/files.ts"
 import { recordsProblem } from "../ground/refusal.ts"
-import { keyBusy, keyReused, readIdempotencyKey } from "../write/single.ts"
+import { keyBusy, keyReused } from "../write/single.ts"
 import { inTransaction } from "../write/transaction.ts"
 
 export interface UploadKey {

@@ -11,10 +11,10 @@ import { accessDenied, invalidParameter, problem } from "../../domain/problem.ts
 import type { Problem } from "../../domain/problem.ts"
 import { unknownField } from "../../domain/read/list.ts"
 import type { Call } from "../ground/call.ts"
+import { readParameters } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import type { FileProvider, Files } from "../ground/files.ts"
-import { readParameters } from "../ground/parameters.ts"
 
 /** The field that a file is for, and where its files are. */
 export interface UploadTarget {

@@ -1,14 +1,19 @@
 /**
  * What goes into a use case and what comes out of it: plain data, no HTTP objects. The HTTP adapter makes a `Call` and sends a `Reply`;
- * `test` and other edges do the same.
+ * `test` and other edges do the same. Here stands, too, how every use case reads its body, few parameters and an idempotency key. The parameters of
+ * lists, aggregates and writes are read by the domain.
  */
 
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import type { Caller } from "../../domain/access/caller.ts"
 import type { Accesses } from "../../domain/access/reach.ts"
 import type { ArgumentCells } from "../../domain/model/database-function.ts"
+import { invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { parseJson } from "../../domain/value/json.ts"
+import type { Json } from "../../domain/value/kind.ts"
 
 export type { Accesses }
 
@@ -80,3 +85,51 @@ export const json = (status: number, body: string, headers: { readonly [name: st
   headers: { "content-type": "application/json; charset=utf-8", ...headers },
   body
 })
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** Decodes and parses a JSON body, whose size was limited before; malformed UTF-8 or JSON is a 400 `malformed-json`. */
+export const readJson = (body: Uint8Array): Result.Result<Json, Problem> => {
+  let text: string
+  try {
+    text = decoder.decode(body)
+  } catch {
+    return Result.fail(problem("malformed-json", "The body is not valid UTF-8."))
+  }
+  return Result.mapError(
+    parseJson(text),
+    ({ at, message }) => problem("malformed-json", `The body is not valid JSON: ${message} (at character ${at}).`)
+  )
+}
+
+/** Parameters by name. Each name is allowed at most once, and no others are. `unknown`: the refusal of another name. */
+export const readParameters = <Name extends string>(
+  query: Call["query"],
+  names: readonly Name[],
+  unknown: (name: string) => Problem = (name) =>
+    invalidParameter(
+      name,
+      names.length === 0
+        ? "This route takes no parameters."
+        : `There is no such parameter. Use ${names.join(", ")}.`
+    )
+): Result.Result<{ readonly [name in Name]?: string }, Problem> => {
+  const values: { [name in Name]?: string } = {}
+  for (const [name, value] of query) {
+    const parameter = names.find((each) => each === name)
+    if (parameter === undefined) return Result.fail(unknown(name.slice(0, 100)))
+    if (values[parameter] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
+    values[parameter] = value
+  }
+  return Result.succeed(values)
+}
+
+/** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
+export const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> => {
+  const header = call.header("idempotency-key")
+  if (header === null) return Result.succeed(null)
+  const key = header.replace(/^"(.*)"$/, "$1")
+  return /^[\x21-\x7e]{1,255}$/.test(key)
+    ? Result.succeed(key)
+    : Result.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
+}

@@ -25,8 +25,7 @@ import { adminRole } from "../../domain/value/role.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queue.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { shownPayload } from "../event/dispatch.ts"
-import { json, type Reply } from "../ground/call.ts"
-import { readParameters } from "../ground/parameters.ts"
+import { json, readParameters, type Reply } from "../ground/call.ts"
 import { queueProblem } from "../ground/refusal.ts"
 
 /** Decoded query parameters in order. */

@@ -12,9 +12,7 @@ import { readViewBody, showView, viewBag } from "../../domain/saved-view/saved-v
 import { adminRole } from "../../domain/value/role.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../../domain/write/precondition.ts"
 import { mostSavedViews, type SavedView, type SavedViewsService } from "../../ports/saved-views.ts"
-import { readJson } from "../ground/body.ts"
-import { type Accesses, json, type Reply } from "../ground/call.ts"
-import { readParameters } from "../ground/parameters.ts"
+import { type Accesses, json, readJson, readParameters, type Reply } from "../ground/call.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 
 type Query = ReadonlyArray<readonly [name: string, value: string]>

@@ -9,7 +9,7 @@ import type { Access } from "../../domain/access/access.ts"
 import { rolesKey } from "../../domain/access/caller.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import { ownJson } from "../../domain/own-json.ts"
-import { invalidParameter, problem } from "../../domain/problem.ts"
+import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { readKey, writeKey } from "../../domain/read/key.ts"
 import { fitsIn } from "../../domain/value/bytes.ts"
@@ -19,8 +19,7 @@ import type { ReturnPreference } from "../../domain/write/precondition.ts"
 import { dryRunRequest } from "../../domain/write/request.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
-import { readJson } from "../ground/body.ts"
-import { json } from "../ground/call.ts"
+import { json, readIdempotencyKey, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
 import type { Checks, Core } from "../ground/core.ts"
@@ -96,16 +95,6 @@ class DryRun {
   constructor(reply: Reply) {
     this.reply = reply
   }
-}
-
-/** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
-export const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> => {
-  const header = call.header("idempotency-key")
-  if (header === null) return Result.succeed(null)
-  const key = header.replace(/^"(.*)"$/, "$1")
-  return /^[\x21-\x7e]{1,255}$/.test(key)
-    ? Result.succeed(key)
-    : Result.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
 }
 
 /** The result of a transaction: the answer, and what to remember after the commit. */

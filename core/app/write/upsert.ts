@@ -27,7 +27,7 @@ import {
   splitUpsert
 } from "../../domain/write/upsert.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
-import { readJson } from "../ground/body.ts"
+import { readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import type { Checks, Core } from "../ground/core.ts"
 import { permitted, pipeline } from "../ground/core.ts"
