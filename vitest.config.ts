@@ -15,8 +15,8 @@ const usual: ViteUserConfig["test"] = {
   pool: "forks",
   execArgv: ["--conditions=source"],
   // None of these says how fast something is: they only end a test that hangs, also on a machine that is many times slower.
-  testTimeout: 180_000,
-  hookTimeout: 300_000,
+  testTimeout: deep ? 1_800_000 : 360_000,
+  hookTimeout: deep ? 1_800_000 : 360_000,
   expect: { poll: { timeout: 60_000 } }
 }
 

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { compileCache } from "../support/compiled.ts"
 import { tokenOf } from "../support/composed.ts"
 import { openDatabase } from "../support/postgres.ts"
@@ -14,7 +14,6 @@ import type { TestDatabase } from "../support/postgres.ts"
 import { schema, sizes } from "./memory-stage.ts"
 
 // In a deep run gigabytes pass through here, on a machine that may be busy.
-vi.setConfig({ testTimeout: 360_000 })
 
 const script = fileURLToPath(new URL("memory-server.ts", import.meta.url))
 

@@ -2,7 +2,7 @@
 // listens to would end it.
 import { Pool } from "pg"
 import type { PoolClient } from "pg"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import { openPool } from "../../composition/database.ts"
 import { applyMigrations, authMigration, serviceMigration } from "../../composition/migrations.ts"
@@ -12,9 +12,7 @@ import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
-import { patience, pause, publicUrl, secret, untilTrue } from "./fixture.ts"
-
-vi.setConfig(patience)
+import { pause, publicUrl, secret, untilTrue } from "./fixture.ts"
 
 let database: TestDatabase
 

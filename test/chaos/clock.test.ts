@@ -7,10 +7,8 @@ import type { Server } from "../../composition/server.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import type { Received } from "../support/load.ts"
-import { ask, clientOf, config, email, patience, prepare, untilServing } from "./fixture.ts"
+import { ask, clientOf, config, email, prepare, untilServing } from "./fixture.ts"
 import type { Ready } from "./fixture.ts"
-
-vi.setConfig(patience)
 
 let cluster: TestCluster
 let ready: Ready

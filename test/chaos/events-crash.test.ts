@@ -14,8 +14,6 @@ import { eventStatements, openReceiver } from "../support/events.ts"
 import type { TestReceiver } from "../support/events.ts"
 import { eventsConfig, eventsSchema } from "./events-stage.ts"
 
-vi.setConfig({ testTimeout: 400_000 })
-
 const worker = fileURLToPath(new URL("events-worker.ts", import.meta.url))
 /** Each ends another way: killed from outside, by itself before a request, by itself after the answer. */
 const allEndings = [null, { when: "after", at: 5 }, { when: "before", at: 9 }, null, { when: "after", at: 1 }, {

@@ -12,6 +12,7 @@ import { openEvents, openReceiver } from "../support/events.ts"
 import type { EventService, TestReceiver } from "../support/events.ts"
 import { findPooler } from "../support/pooler.ts"
 import { eventsConfig, eventsSchema } from "./events-stage.ts"
+import { untilTrueOf } from "./fixture.ts"
 
 const worker = fileURLToPath(new URL("events-worker.ts", import.meta.url))
 
@@ -108,9 +109,7 @@ describe("events", () => {
       writing = false
       await killing
       child = await startWorker(service.database.url)
-      const end = performance.now() + 150_000
       while (!isComplete(committed, receiver) || !isComplete(committed, ordered)) {
-        if (performance.now() > end) throw new Error("not everything was delivered")
         await service.database.execute(
           "begin; set session_replication_role = replica; update jobs._private_jobs set run_at = now() where locked_at is null; commit"
         )
@@ -161,12 +160,13 @@ describe("events", () => {
         held += (await service.database.rows("select 1 from jobs._private_jobs where locked_at is not null")).length
       }
       expect(held, "jobs that a kill left held").toBeGreaterThan(0)
-      const killed = performance.now()
       child = await startWorker(service.database.url)
-      while (!isComplete(committed, receiver) || !isComplete(committed, ordered)) {
-        if (performance.now() - killed > 60_000) throw new Error("a record stands still for longer than a minute")
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
+      const took = await untilTrueOf(
+        [() => service.database.rows("select 1")],
+        async () => isComplete(committed, receiver) && isComplete(committed, ordered),
+        600_000
+      )
+      expect(took, "milliseconds for which a record stood still").toBeLessThan(60_000)
       for (const [key, values] of seen(ordered)) {
         const first = [...new Set(values)]
         expect(first, `record ${key}`).toEqual([...first].sort((a, b) => Number(a) - Number(b)))
@@ -175,7 +175,7 @@ describe("events", () => {
       child?.kill("SIGKILL")
       await service.close()
     }
-  }, 300_000)
+  })
 
   it("of two instances and a worker process are delivered once each when nothing fails", async () => {
     receiver.received.length = ordered.received.length = 0
@@ -213,7 +213,7 @@ describe("events", () => {
   })
 
   // A batch of dispatch is 200 changes.
-  const rows = deep ? 50_000 : 1_500
+  const rows = deep ? 10_000 : 1_500
   it(`of a transaction with ${rows} rows are all delivered, while others go on`, async () => {
     receiver.received.length = ordered.received.length = 0
     const service = await openEvents({
@@ -224,10 +224,9 @@ describe("events", () => {
       await service.database.execute(
         `insert into counters (id, count) select i, 1 from generate_series(1000, 999 + ${rows}) i`
       )
-      const end = performance.now() + 570_000
       const keys = new Set<string>()
       let read = 0
-      while (keys.size < rows && performance.now() < end) {
+      while (keys.size < rows) {
         await new Promise((resolve) => setTimeout(resolve, 50))
         for (; read < receiver.received.length; read++) keys.add(receiver.received[read]!.event.data.key)
       }
@@ -236,5 +235,5 @@ describe("events", () => {
     } finally {
       await service.close()
     }
-  }, 600_000)
+  })
 })

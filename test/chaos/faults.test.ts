@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startServer } from "../../composition/server.ts"
 import type { Server } from "../../composition/server.ts"
 import { openCluster } from "../support/cluster.ts"
@@ -21,7 +21,6 @@ import {
   hasPooler,
   lives,
   openPooler,
-  patience,
   pause,
   prepare,
   signOf,
@@ -33,9 +32,7 @@ import type { Pooler, Ready } from "./fixture.ts"
 import { recovery, recoveryMs, startTraffic } from "./traffic.ts"
 import type { Traffic } from "./traffic.ts"
 
-vi.setConfig(patience)
-
-const rounds = deep ? 10 : 1
+const rounds = deep ? 5 : 1
 /** How long a fault lasts, in milliseconds. */
 const while_ = deep ? 3_000 : 300
 

@@ -18,7 +18,6 @@ import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { freePort, leash } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
-import { deep } from "../support/depth.ts"
 import { KeepAlive } from "../support/load.ts"
 import type { Received, Sent } from "../support/load.ts"
 
@@ -130,9 +129,6 @@ export const clientOf = (bearer: string) => ({
     body
   })
 })
-
-/** For `vi.setConfig`: none of these tests is about how fast the machine is that runs it. */
-export const patience = { testTimeout: deep ? 600_000 : 180_000, hookTimeout: 300_000 }
 
 export const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
 

@@ -1,5 +1,5 @@
 // A URL with several servers: the one that takes writes is used, another one as soon as the roles change, and none that only reads for what writes.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { defineConfig, defineResource, defineRoles, f } from "../../composition/index.ts"
 import { startServer } from "../../composition/server.ts"
@@ -8,9 +8,6 @@ import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { standby } from "../support/outages.ts"
 import { migrate, migrationsOf } from "../support/server.ts"
-import { patience } from "./fixture.ts"
-
-vi.setConfig(patience)
 
 const config = defineConfig({
   resources: [

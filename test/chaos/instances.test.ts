@@ -1,6 +1,6 @@
 // Several processes on one database behind a round-robin: whatever one instance did, the others know, with and without a pooler in between.
 import { randomUUID } from "node:crypto"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createUser, issueToken, setUserBanned } from "../../adapters/auth/users.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
@@ -9,20 +9,8 @@ import { KeepAlive, startLoad, statuses } from "../support/load.ts"
 import type { Received, Sent } from "../support/load.ts"
 import { startProcess } from "../support/process.ts"
 import type { ServerProcess } from "../support/process.ts"
-import {
-  clientOf,
-  hasPooler,
-  lives,
-  openPooler,
-  patience,
-  prepare,
-  signOf,
-  untilServing,
-  untilTrueOf
-} from "./fixture.ts"
+import { clientOf, hasPooler, lives, openPooler, prepare, signOf, untilServing, untilTrueOf } from "./fixture.ts"
 import type { Pooler, Ready } from "./fixture.ts"
-
-vi.setConfig(patience)
 
 const instances = deep ? 3 : 2
 

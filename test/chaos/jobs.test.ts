@@ -4,15 +4,13 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { Pool } from "pg"
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { leash, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { compileCache } from "../support/compiled.ts"
 import { deep } from "../support/depth.ts"
 import { grouped, plain } from "./jobs.ts"
-
-vi.setConfig({ testTimeout: 400_000 })
 
 const many = deep ? 8_000 : 1_000
 const groups = Array.from({ length: 20 }, (_, index) => `g${index}`)

@@ -2,16 +2,14 @@
 // only late waits for it.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startServer } from "../../composition/server.ts"
 import { StartupError } from "../../composition/startup-error.ts"
 import { freePort, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { NotStarted, startProcess } from "../support/process.ts"
-import { ask, clientOf, config, patience, pause, prepare, untilServing, untilTrue } from "./fixture.ts"
+import { ask, clientOf, config, pause, prepare, untilServing, untilTrue } from "./fixture.ts"
 import type { Ready } from "./fixture.ts"
-
-vi.setConfig(patience)
 
 let cluster: TestCluster
 let ready: Ready

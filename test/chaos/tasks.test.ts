@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { taskSchema } from "../../adapters/postgres/tasks.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { leash, openCluster } from "../support/cluster.ts"
@@ -12,8 +12,6 @@ import type { TestCluster } from "../support/cluster.ts"
 import { compileCache } from "../support/compiled.ts"
 import { tokenOf } from "../support/composed.ts"
 import { deep } from "../support/depth.ts"
-
-vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 300_000 })
 
 const rows = Number(process.env["TASK_ROWS"] ?? (deep ? 20_000 : 5_000))
 const waits = process.env["TASK_WAIT"] !== undefined

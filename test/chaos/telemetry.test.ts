@@ -1,15 +1,13 @@
 // OpenTelemetry end to end: a collector on loopback sees the stages of a request as spans of one trace, and the service's own numbers.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startServer } from "../../composition/server.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive } from "../support/load.ts"
-import { clientOf, config, patience, pause, prepare, signOf, untilServing, untilTrue, watchMachine } from "./fixture.ts"
+import { clientOf, config, pause, prepare, signOf, untilServing, untilTrue, watchMachine } from "./fixture.ts"
 import type { Ready } from "./fixture.ts"
-
-vi.setConfig(patience)
 
 let cluster: TestCluster
 let ready: Ready

@@ -171,4 +171,4 @@ it("kill -9 of the service and of the database, in the middle of batches", async
   for (const name of answers.keys()) expect(all, name).toContain(name)
   expect(acknowledged(answers).length).toBeGreaterThan(0)
   expect(there.size).toBeGreaterThan(0)
-}, 240_000 + rounds * 10_000)
+})

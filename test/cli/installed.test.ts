@@ -91,7 +91,7 @@ export default defineConfig({
 })
 `
   )
-}, 300_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe("the installed package", () => {

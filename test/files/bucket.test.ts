@@ -52,7 +52,7 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
     server = await startBucketServer()
     client = await makeBucket(server, bucket)
     await client.send(new CreateBucketCommand({ Bucket: "others" }))
-  }, 800_000)
+  })
   afterAll(() => server?.stop())
 
   const options = (more: Partial<BucketOptions> = {}): BucketOptions => ({

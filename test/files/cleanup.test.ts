@@ -446,7 +446,7 @@ describe.each(shapes)("model of $resource", ({ field, files, resource, value }) 
     property(
       "never lose a file that a row holds, and let no other stay for ever",
       { rounds: (random) => random.many(25, 25, () => round(random), 1) },
-      { cases: 20, timeout: 240_000, reaches: () => expect(taken).toBeGreaterThan(uploads / 5) },
+      { cases: 20, reaches: () => expect(taken).toBeGreaterThan(uploads / 5) },
       async ({ rounds }) => {
         const { clock, service, storages } = stage()
         const tickets: string[] = []

@@ -134,7 +134,7 @@ describe("an upload in pieces to a folder", () => {
     await upload(size, 20)
     expect(await stored()).toEqual([size, await hashOf(size)])
     expect(readdirSync(join(folder, "files", "private", ".tmp")).filter((name) => !name.startsWith("~"))).toEqual([])
-  }, 120_000)
+  })
 
   it("goes on at another instance that has the same folder", async () => {
     const other = await startOn(folder)
@@ -161,7 +161,7 @@ describe("an upload in pieces to a folder", () => {
     const size = 5_000_000_011
     await upload(size, 20)
     expect(await stored()).toEqual([size, await hashOf(size)])
-  }, 1_200_000)
+  })
 
   it.runIf(deep && process.platform === "linux")("takes for 5 GB no more memory than for 50 MB", async () => {
     const child = fork(fileURLToPath(new URL("resume-server.ts", import.meta.url)), {
@@ -200,7 +200,7 @@ describe("an upload in pieces to a folder", () => {
     } finally {
       child.kill("SIGKILL")
     }
-  }, 1_200_000)
+  })
 })
 
 describe("two processes at one upload in a folder", () => {

@@ -24,8 +24,6 @@ export interface PropertyOptions<Values> {
   readonly show?: (values: Values) => string
   /** Looks at what was met once all cases held, in a test of its own: that the generators reach what the property is for. */
   readonly reaches?: (runs: number) => void
-  /** Milliseconds for all cases. Default: those of every test. */
-  readonly timeout?: number
 }
 
 /** Milliseconds for making a failing value simpler. It must end before the test does, or else nobody sees what failed. */
@@ -101,7 +99,7 @@ export const propertyOf = <R>(tester: Vitest.Tester<R>) =>
 <G extends Generators>(
   name: string,
   generators: G,
-  { cases: all, reaches, show = declarations, timeout }: PropertyOptions<Values<G>>,
+  { cases: all, reaches, show = declarations }: PropertyOptions<Values<G>>,
   test: Test<Values<G>, R>
 ): void => {
   let held = 0
@@ -109,7 +107,7 @@ export const propertyOf = <R>(tester: Vitest.Tester<R>) =>
     name,
     { values: arbitraryOf(together(generators), show) },
     ({ values }) => Effect.tap(asEffect(() => test(values.drawn.value)), () => Effect.sync(() => held++)),
-    { arbitrary: checkOptions(all), ...(timeout === undefined ? {} : { timeout }) }
+    { arbitrary: checkOptions(all) }
   )
   if (reaches === undefined) return
   it(`${name}: the cases reach what they are for`, ({ skip }) => {

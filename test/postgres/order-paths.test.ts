@@ -123,7 +123,6 @@ layer(connectionLayer(tableTypes), live)((it) => {
     { scene },
     {
       cases: 300,
-      timeout: 900_000,
       show,
       reaches: (runs) => {
         expect(met.nulls).toBeGreaterThan(runs * asked / 4)

@@ -49,7 +49,6 @@ layer(connectionLayer(tableTypes), live)((it) => {
     {
       // About 11,000 trees in a deep run.
       cases: 550,
-      timeout: 900_000,
       show,
       // The trees go through relations, select some rows and leave others.
       reaches: (runs) => {

@@ -251,7 +251,6 @@ onBoth("writes against the reference", ledger, (use, backend) => {
     { steps, looking },
     {
       cases: sequences[backend],
-      timeout: 400_000,
       reaches: (runs) => {
         const all = [200, 201, 204, 400, 403, 404, 409, 412, 428]
         const often = all.filter((status) => (statuses.get(status) ?? 0) > runs / 20)
