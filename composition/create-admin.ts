@@ -48,6 +48,8 @@ export interface Admin {
   readonly db: AdminDatabase
   /** Deletes the files whose time has come and that no row holds, as `POST /api/files:cleanup` does. */
   readonly cleanFiles: () => Promise<CleanupResult>
+  /** Removes entries of the audit that are older than they are kept, and tells how many. */
+  readonly cleanAudit: () => Promise<number>
   /** Enqueues jobs, and tells what there is. */
   readonly queue: QueueService
   /**
@@ -85,6 +87,7 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     context: deployment.context ?? Context.empty(),
     db: Context.get(made, JobRunner).db,
     cleanFiles: () => Effect.runPromise(cleanup(core)),
+    cleanAudit: () => core.audit === undefined ? Promise.resolve(0) : Effect.runPromise(core.audit.store.forget),
     queue: Context.get(made, Queue),
     startJobs: Context.get(made, Work).start,
     close

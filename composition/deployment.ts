@@ -25,6 +25,8 @@ import type { OwnerRoles } from "./event-parts.ts"
 import { noAccounts } from "./readiness.ts"
 import { StartupError } from "./startup-error.ts"
 
+export const usualAuditDays = 365
+
 /** The options of `createAdmin`: settings that the configuration does not hold. */
 export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records" | "jobs">> {
   /** The database and its pools. Default: `db` of the configuration. */
@@ -40,6 +42,8 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly mail?: Mail
   /** The roles that the owner of a subscription has now. Needed for the extension `webhooks` without its option `ownerRoles`. */
   readonly ownerRoles?: OwnerRoles
+  /** Days that entries of the audit are kept, from 1. Default 365. */
+  readonly auditDays?: number
   /** Database connections that jobs work on, default 10. */
   readonly jobsConnections?: number
   /** Gets the counts of the queues, about once a minute from one of all processes that run jobs. */

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { jobsLine } from "../adapters/http/access-log.ts"
+import { auditRoute } from "../adapters/http/audit.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { fileRoutes } from "../adapters/http/files.ts"
 import { formRoutes } from "../adapters/http/forms.ts"
@@ -19,6 +20,7 @@ import type { LiveApp } from "../adapters/http/web-app.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
 import { isSigned } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
+import { makeAuditApp } from "../core/app/audit/audit.ts"
 import type { Watching } from "../core/app/event/watch.ts"
 import { cleanup } from "../core/app/file/cleanup.ts"
 import { download } from "../core/app/file/download.ts"
@@ -129,13 +131,14 @@ const hooksOf = (parts: EdgeParts, core: Core): readonly ExtraRoute[] => {
 }
 
 /** The routes about the queue, where there is one. */
-const jobsOf = ({ compiled, drainToken, jobs, log }: EdgeParts, { seal }: Core): readonly ExtraRoute[] =>
+const jobsOf = ({ compiled, drainToken, jobs, log }: EdgeParts, core: Core): readonly ExtraRoute[] =>
   jobs === undefined ? [] : jobRoutes(
     makeQueueApp({
       queue: needsQueue(compiled) ? jobs.queue : null,
       workers: jobs.workers,
       jobs: compiled.jobs,
-      seal,
+      seal: core.seal,
+      notes: core,
       drainToken: drainToken ?? null,
       told: (what, name, count, caller) => log?.(jobsLine(what, name, count, caller.id))
     }),
@@ -208,6 +211,12 @@ export const makeServiceEdge = (
       ...formsOf(parts, core, resolver),
       ...hooksOf(parts, core),
       ...jobsOf(parts, core),
+      ...(core.audit === undefined
+        ? []
+        : [auditRoute(
+          makeAuditApp({ store: core.audit.store, seal, accessesOf: app.accesses }),
+          options.basePath
+        )]),
       ...(parts.savedViews === undefined
         ? []
         : savedViewRoutes(makeSavedViewsApp(parts.savedViews, app.accesses), options.basePath)),

@@ -66,6 +66,8 @@ export interface Settings {
   readonly metrics: { readonly port: number | null; readonly token: string | null }
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
+  /** `SERVICE_AUDIT_DAYS`: days that entries of the audit are kept. Null: 365. */
+  readonly auditDays: number | null
   /** `SERVICE_READS_ONLY`: this process serves reads of a standby; it runs no jobs and no cleanup. */
   readonly readsOnly: boolean
   /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
@@ -262,6 +264,7 @@ export const readSettings = (
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
+    auditDays: count("SERVICE_AUDIT_DAYS", 1, 36_500),
     drainSeconds: count("SERVICE_DRAIN_SECONDS", 0, 3_600),
     metrics: { port: count("SERVICE_METRICS_PORT", 0, 65_535), token: secretToken("SERVICE_METRICS_TOKEN") },
     readsOnly: readsOnly === "true",

@@ -2,6 +2,7 @@
 
 import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
 import { makeSeal } from "../adapters/seal/seal.ts"
+import type { Auditing } from "../core/app/ground/audit.ts"
 import type { Core, NamesOf, RecordCheck } from "../core/app/ground/core.ts"
 import { RowEstimates } from "../core/app/ground/estimate.ts"
 import type { Files } from "../core/app/ground/files.ts"
@@ -10,9 +11,11 @@ import { RecentVersions } from "../core/app/ground/versions.ts"
 import { type AccessResolver, makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { classOf } from "../core/domain/thrown.ts"
+import type { AuditService } from "../core/ports/audit.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SealService } from "../core/ports/seal.ts"
 import { type FileParts, type FileSettings, makeFiles, usualFileSettings } from "./files.ts"
+import { eventLine } from "./log.ts"
 
 /** A line of the log about files: what kind of failure it was, never its text. */
 const fileLine = (event: string, details: { readonly [name: string]: unknown }, cause: unknown): string =>
@@ -31,6 +34,21 @@ export const fileReport =
   (log: ((line: string) => void) | undefined): Files["report"] => (event, { cause, ...details }) =>
     log?.(fileLine(event, details, cause))
 
+/** Writes what could not be noted: who did what to what, so that it is known from the log. Details may hold a filter, so they are left out. */
+const auditLost = (log: ((line: string) => void) | undefined): Auditing["lost"] => (entries, error) => {
+  for (const { act, actor, request, subject } of entries) {
+    log?.(eventLine("error", "audit-lost", {
+      act,
+      user: actor?.id ?? null,
+      kind: subject?.kind ?? null,
+      subject: subject?.id ?? null,
+      id: request,
+      error: classOf(error),
+      code: codeBehind(error)
+    }))
+  }
+}
+
 /** The foundation of the use cases. */
 export interface Foundation {
   readonly core: Core
@@ -45,6 +63,8 @@ export interface FoundationParts {
   /** Null: no resource has a file field. */
   readonly files: Files | null
   readonly namesOf?: NamesOf | undefined
+  /** Where acts are noted; left out: nowhere. */
+  readonly audit?: AuditService | undefined
   readonly log?: ((line: string) => void) | undefined
   /** Told after a commit that left changes to dispatch. */
   readonly changed?: () => void
@@ -52,11 +72,12 @@ export interface FoundationParts {
 
 /** A foundation over ports. */
 export const foundationOn = (
-  { changed = () => {}, compiled, files, log, namesOf, records, seal }: FoundationParts
+  { audit, changed = () => {}, compiled, files, log, namesOf, records, seal }: FoundationParts
 ): Foundation => {
   const { options } = compiled
   const core: Core = {
     ...(namesOf === undefined ? {} : { namesOf }),
+    ...(audit === undefined ? {} : { audit: { store: audit, lost: auditLost(log) } }),
     changed,
     models: compiled.models,
     records,
@@ -88,7 +109,7 @@ export const withChecks = (
 
 /** The foundation over records, with keys and files of its own: for commands, and for tests. */
 export const makeFoundation = (
-  parts: Pick<FoundationParts, "compiled" | "records" | "namesOf" | "log" | "changed"> & {
+  parts: Pick<FoundationParts, "audit" | "compiled" | "records" | "namesOf" | "log" | "changed"> & {
     readonly secret: string
     readonly fileSettings?: FileSettings
     readonly filesSecret?: string

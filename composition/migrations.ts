@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authStatements, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
+import { auditGrants, auditSchema } from "../adapters/postgres/audit.ts"
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { keptChangesSchema } from "../adapters/postgres/changes.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
@@ -107,12 +108,19 @@ const make = (
   schemas
 })
 
-/** Answers kept for `Idempotency-Key`, and saved views: in the application's database. */
+/** Answers kept for `Idempotency-Key`, saved views and the audit: in the application's database. */
 export const serviceMigrationOf = ({ schemas = defaultSchemas }: Named): Migration =>
   make(
     "service",
-    3,
-    `${[...idempotencySchema(schemas.service), ...savedViewsSchema(schemas.service)].join(";\n\n")};\n`,
+    4,
+    `${
+      [
+        ...idempotencySchema(schemas.service),
+        ...savedViewsSchema(schemas.service),
+        ...auditSchema(schemas.service),
+        ...auditGrants(schemas.service)
+      ].join(";\n\n")
+    };\n`,
     schemas
   )
 

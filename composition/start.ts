@@ -194,6 +194,9 @@ const metricsTaken: Refusal = {
   fix: "Set SERVICE_METRICS_PORT instead: then the metrics have a port of their own."
 }
 
+/** Minutes between two removals of old entries of the audit. */
+const cleanAuditMinutes = 60
+
 const noMailServer: Refusal = {
   resource: null,
   field: null,
@@ -364,6 +367,7 @@ const optionsOf = (
       filesSecret: assembly.compiled.files.secret === null ? settings.files.secret : null,
       uploadGraceMs: settings.requestTimeoutMs,
       readsOnly: settings.readsOnly || null,
+      auditDays: settings.auditDays,
       maxInFlight: settings.maxInFlight,
       drainToken: settings.drainToken,
       measure: metrics?.measure,
@@ -484,6 +488,11 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
       () => repeat(settings.files.cleanupMinutes, async () => telemetry.metrics?.cleaned(await admin.cleanFiles())),
       ({ close }) => close()
     )
+  }
+  if (!settings.readsOnly) {
+    const clean = (): Promise<unknown> =>
+      admin.cleanAudit().catch((error: unknown) => log.event("warn", "audit-cleanup", { code: codeBehind(error) }))
+    yield* opened(() => repeat(cleanAuditMinutes, clean), ({ close }) => close())
   }
   const { metrics: { port: metricsPort } } = settings
   if (scraping !== null && metricsPort !== null) {

@@ -61,7 +61,7 @@ const domain = [
   "account model", // model: compiled data, without rules
   "filter",
   "access",
-  "file mail", // parts that know no plan of a read or write
+  "audit file mail", // parts that know no plan of a read or write
   "job", // a job may send mail
   "read",
   "write",
@@ -76,7 +76,7 @@ const uses = [
   "app.ts", // the use cases as one value: types
   "read",
   "write",
-  "file form function hook saved-view", // parts that stand on reads and writes
+  "audit file form function hook saved-view", // parts that stand on reads and writes
   "event", // a delivery may call a function
   "job", // the queue shows events
   "refresh task",
@@ -93,7 +93,7 @@ const pages = [
   "action chart filter form grid merge palette saved task", // parts of pages, and pages with none below them
   "range", // cells of a list as a table, and changes of many
   "list",
-  "board jobs layout record users webhooks", // a block and a record show rows as a list does
+  "audit board jobs layout record users webhooks", // a block and a record show rows as a list does
   "account", // the same accounts as among the users
   "shell", // the gate, the frame, and which page is at an address
   "main.tsx"

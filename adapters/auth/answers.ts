@@ -134,9 +134,14 @@ const noticeSignIn = async (
 }
 
 /** The answer as it is sent, once it is logged. */
-export const present = async (parts: AnswerParts, asked: AuthCall, given: AuthReply): Promise<Response> => {
+export const present = async (
+  parts: AnswerParts,
+  asked: AuthCall,
+  seen: Seen | null,
+  given: AuthReply
+): Promise<Response> => {
   const { response, text } = given
-  const user = await parts.witness.accepted(asked, given)
+  const user = await parts.witness.accepted(asked, seen, given)
   const device = user === null ? null : await noticeSignIn(parts.internals, user, asked)
   const headers = new Headers(response.headers)
   if (device !== null) headers.append("set-cookie", deviceCookie(device, parts.basePath, isSecure(parts)))

@@ -46,7 +46,7 @@ export const createKey = async (auth: AuthHost, wanted: NewApiKey): Promise<Issu
     return made
   })
   const { user, ...rest } = key
-  log({ level: "info", event: "key-created", user, key: id })
+  log({ level: "info", event: "key-created", user, key: id }, { name, after: rest.role.split(",") })
   return { ...rest, text }
 }
 
@@ -71,6 +71,6 @@ export const revokeKey = async (auth: AuthHost, id: string): Promise<ApiKey> => 
   )
   if (key === undefined) throw refuse("unknown-key", "There is no key with this id.")
   const { user, ...rest } = key
-  log({ level: "info", event: "key-revoked", user, key: rest.id })
+  log({ level: "info", event: "key-revoked", user, key: rest.id }, { name: rest.name })
   return rest
 }

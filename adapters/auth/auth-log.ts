@@ -34,6 +34,8 @@ export type AuthEventName =
   | "password-set"
   | "tokens-revoked"
   | "token-minted"
+  | "link-asked"
+  | "sessions-ended"
   | "key-created"
   | "key-revoked"
   | "key-used-first"
@@ -63,6 +65,27 @@ export interface AuthEvent {
 
 /** Is told of everything as it happens. What it throws goes to `onError`. */
 export type AuthLog = (entry: AuthEvent) => void
+
+/** What a change is about, for whoever notes changes. It is in no log: it has names. */
+export interface AccountChanged {
+  /** What the account or key was called. */
+  readonly name?: string
+  /** Roles before and after. */
+  readonly before?: readonly string[]
+  readonly after?: readonly string[]
+  /** Names of what was changed. */
+  readonly fields?: readonly string[]
+}
+
+/** Takes entries, inside of this adapter. */
+export type Told = (entry: AuthEvent, changed?: AccountChanged) => void
+
+/** Is told of the same, with what a change is about. `request`: the id of the HTTP request that did it, null where it has none; undefined: a program did. */
+export type AccountWatch = (
+  entry: AuthEvent,
+  changed: AccountChanged,
+  request: string | null | undefined
+) => void
 
 /** Hashes for log entries, from a key that only this deployment has. */
 export const makeHashes = (secret: string): (kind: "account" | "client", value: string) => string => {

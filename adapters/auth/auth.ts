@@ -3,6 +3,7 @@
  * better-auth's features exist here. It decides nothing about resources.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks"
 import { refuse, taken } from "../../core/domain/account/account.ts"
 import { attemptLimits, attemptsPerMinute } from "../../core/domain/account/attempt.ts"
 import { type ProviderDeclaration, readProviders } from "../../core/domain/account/identity-provider.ts"
@@ -13,7 +14,7 @@ import { declareRoles } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/declare/refusal.ts"
 import { ownJson } from "../../core/domain/own-json.ts"
 import { bodyMax } from "./auth-body.ts"
-import { type AuthLog, makeHashes } from "./auth-log.ts"
+import { type AccountWatch, type AuthLog, makeHashes, type Told } from "./auth-log.ts"
 import { type AuthDatabase, hasAny, openStore, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
 import { makeHandler } from "./handler.ts"
@@ -95,6 +96,8 @@ export interface Auth {
   readonly passkeys: boolean
   /** The mails about accounts and the jobs that send them. Null where the service sends no such mails. */
   readonly mailer: AccountMailer | null
+  /** Has somebody told of every change of an account or key. Gives what ends that. */
+  readonly watch: (watch: AccountWatch) => () => void
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>
   readonly internals: AuthInternals
@@ -152,9 +155,12 @@ export const createAuth = (options: AuthOptions): Auth => {
   const passkeys = taken(readPasskeys(options.passkeys, url))
   const mails = taken(readAccountMails(options.mail))
   const appName = options.appName ?? "Resource Admin Service"
-  const log: AuthLog = (entry) => {
+  const requests = new AsyncLocalStorage<string | null>()
+  const watches = new Set<AccountWatch>()
+  const log: Told = (entry, changed = {}) => {
     try {
       options.log?.(entry)
+      for (const watch of watches) watch(entry, changed, requests.getStore())
     } catch (cause) {
       onError(cause)
     }
@@ -198,6 +204,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     links,
     mailer,
     log,
+    inRequest: (id, work) => requests.run(id, work),
     hashOf,
     onError,
     publicKeys: async () => {
@@ -238,6 +245,10 @@ export const createAuth = (options: AuthOptions): Auth => {
     twoFactor,
     passkeys: passkeys !== null,
     mailer,
+    watch: (watch) => {
+      watches.add(watch)
+      return () => void watches.delete(watch)
+    },
     warm: async () => {
       await internals.engine()
     },

@@ -102,7 +102,7 @@ const passOn = async (parts: AnswerParts & AskParts, asked: AuthCall): Promise<R
   if (given.status >= 400) return refuse(parts, asked, seen, given)
   if (listing !== null) checkListing(listing, given)
   await complete(parts, asked, seen, given)
-  return present(parts, asked, given)
+  return present(parts, asked, seen, given)
 }
 
 /** A failure on the way as an answer. better-auth hides the reasons of its own. */
@@ -147,7 +147,10 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     serves: (path) => routes.has(belowOf(path)),
     handler: async (request) => {
       const { pathname, search } = new URL(request.url)
-      const response = await internals.store.watched(() => answer(request, pathname, search))
+      const response = await internals.inRequest(
+        request.headers.get("x-request-id"),
+        () => internals.store.watched(() => answer(request, pathname, search))
+      )
       return request.method === "HEAD"
         ? new Response(null, { status: response.status, headers: response.headers })
         : response

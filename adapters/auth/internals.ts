@@ -2,7 +2,7 @@
 
 import type { Provider } from "../../core/domain/account/identity-provider.ts"
 import type { RoleList } from "../../core/domain/account/roles.ts"
-import type { AuthLog } from "./auth-log.ts"
+import type { Told } from "./auth-log.ts"
 import type { Store } from "./database.ts"
 import type { Engine } from "./engine.ts"
 import type { Sealer } from "./key-text.ts"
@@ -24,7 +24,9 @@ export interface AuthInternals {
   readonly links: Links
   /** Null: no mail is sent about accounts. */
   readonly mailer: AccountMailer | null
-  readonly log: AuthLog
+  readonly log: Told
+  /** Does what a request asks for. `id`: that of the request. */
+  readonly inRequest: <A>(id: string | null, work: () => A) => A
   readonly hashOf: (kind: "account" | "client", value: string) => string
   readonly onError: (cause: unknown) => void
   /** The public keys as a JWK set, read from the store. */

@@ -15,6 +15,8 @@ export interface MailRequest {
   readonly body: Body
   /** The client as the log names it. */
   readonly client: string
+  /** Who asks, by a session; throws a 401 where there is none. */
+  readonly session: () => Promise<{ readonly id: string }>
   /** Gives the account that an admin's session asks about; throws the refusal of a caller who is none, or of an unknown account. */
   readonly account: (id: string) => Promise<Body>
 }
@@ -69,12 +71,13 @@ export const makeMailRoutes = (
       log({ level: "info", event: "password-set", user: set.user, method: set.kind, client: hashOf("client", client) })
       return { status: true }
     }],
-    ["/admin/send-password-link", async ({ account, body }) => {
+    ["/admin/send-password-link", async ({ account, body, session }) => {
       const { banned, id } = await account(textOf(body, "userId"))
       if (typeof id !== "string") throw problem("not-found", "User not found", { code: "USER_NOT_FOUND" })
       if (banned === true) throw problem("conflict", "The user is banned.", { code: "BANNED_USER" })
       await mailer.checkRoom(id)
       await mailer.invite(id)
+      log({ level: "info", event: "link-asked", user: id, by: (await session()).id })
       return { status: true }
     }]
   ])

@@ -124,7 +124,10 @@ export const makeOwnRoutes = (
       if (refusal !== null) throw notAllowed(refusal)
       const named = {
         ...auth,
-        internals: { ...internals, log: (entry) => log({ ...entry, by: asker.id }) } satisfies AuthInternals
+        internals: {
+          ...internals,
+          log: (entry, changed) => log({ ...entry, by: asker.id }, changed)
+        } satisfies AuthInternals
       }
       await asked(() => take(named, String(email)))
       return { status: true }

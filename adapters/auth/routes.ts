@@ -79,14 +79,14 @@ const rows: readonly Row[] = [
   ["always", "GET", "/providers", "everybody", { plain: true }],
   ["always", "GET", "/jwks", "everybody", { plain: true }],
   ["always", "POST", passwordSignIn, "everybody", { limited: "account", signsIn: "password" }],
-  ["always", "POST", "/sign-up/email", "everybody"],
+  ["always", "POST", "/sign-up/email", "everybody", { event: "account-created" }],
   ["always", "POST", "/sign-out", "everybody"],
   ["always", "GET", "/get-session", "everybody"],
   ["always", "GET", "/token", "session"],
   ["always", "GET", "/list-sessions", "session"],
-  ["always", "POST", "/revoke-session", "session"],
-  ["always", "POST", "/revoke-sessions", "session"],
-  ["always", "POST", "/revoke-other-sessions", "session"],
+  ["always", "POST", "/revoke-session", "session", { event: "sessions-ended" }],
+  ["always", "POST", "/revoke-sessions", "session", { event: "sessions-ended" }],
+  ["always", "POST", "/revoke-other-sessions", "session", { event: "sessions-ended" }],
   ["always", "POST", "/update-user", "session"],
   ["always", "POST", "/change-password", "password", {
     ...guarded,
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
     event: "password-set"
   }],
   ["always", "POST", "/admin/list-user-sessions", "admin", { act: "read" }],
-  ["always", "POST", "/admin/revoke-user-session", "admin"],
+  ["always", "POST", "/admin/revoke-user-session", "admin", { event: "sessions-ended" }],
   ["always", "POST", "/admin/revoke-user-sessions", "admin", {
     act: "revoke",
     changes: "revocation",

@@ -8,9 +8,10 @@ import { readEmail } from "../../core/domain/account/account.ts"
 import { accountNamed } from "../../core/domain/account/attempt.ts"
 import { raisedBy } from "../../core/domain/account/ending.ts"
 import { isOvertaken } from "../../core/domain/account/session.ts"
+import { isBag, isTextList } from "../../core/domain/bag.ts"
 import type { AuthCall } from "./asked.ts"
 import type { Body } from "./auth-body.ts"
-import type { AuthEvent } from "./auth-log.ts"
+import type { AccountChanged, AuthEvent, AuthEventName } from "./auth-log.ts"
 import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
@@ -21,6 +22,14 @@ import { passkeyAdding, passkeySignIn, passwordSignIn } from "./routes.ts"
 export interface Seen {
   readonly epochs: ReadonlyMap<string, bigint>
   readonly barred: boolean
+  /** The account that an admin's request is about, as it was before. */
+  readonly target?: Target | undefined
+}
+
+interface Target {
+  readonly id: string
+  readonly name: string
+  readonly role: string
 }
 
 interface SeenRow {
@@ -46,7 +55,7 @@ export interface Witness {
   readonly stands: (asked: AuthCall, seen: Seen | null, answer: Answered) => Promise<boolean>
   readonly refused: (asked: AuthCall, seen: Seen | null) => void
   /** Gives who signed in, if somebody did. */
-  readonly accepted: (asked: AuthCall, answer: Answered) => Promise<string | null>
+  readonly accepted: (asked: AuthCall, seen: Seen | null, answer: Answered) => Promise<string | null>
 }
 
 const sessionCookie = "service.session_token"
@@ -79,6 +88,40 @@ const userIn = (body: Body): string | null => {
   const { user } = body
   const id = typeof user === "object" && user !== null && "id" in user ? user.id : undefined
   return typeof id === "string" ? id : null
+}
+
+const textIn = (body: Body, name: string): string => {
+  const value = body[name]
+  return typeof value === "string" ? value : ""
+}
+
+const listed = (roles: string): readonly string[] => roles.split(",").filter((role) => role !== "")
+
+/** Roles as a request names them. */
+const rolesIn = ({ role }: Body): readonly string[] =>
+  typeof role === "string" ? listed(role) : isTextList(role) ? role : []
+
+/** What a request changed, for whoever notes changes: of roles, those before and after; of other changes, the names of the fields. */
+const changedBy = (
+  event: AuthEventName,
+  body: Body,
+  target: Target | undefined,
+  { body: { user } }: Answered
+): AccountChanged => {
+  const made = isBag(user) ? user : {}
+  const name = target?.name ?? made["name"]
+  const named = typeof name === "string" ? { name } : {}
+  switch (event) {
+    case "account-created":
+    case "account-invited":
+      return { ...named, after: typeof made["role"] === "string" ? listed(made["role"]) : rolesIn(body) }
+    case "role-changed":
+      return { ...named, before: listed(target?.role ?? ""), after: rolesIn(body) }
+    case "account-changed":
+      return { ...named, fields: isBag(body["data"]) ? Object.keys(body["data"]) : [] }
+    default:
+      return named
+  }
 }
 
 const totp = "/two-factor/verify-totp"
@@ -216,12 +259,26 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     return event === "sign-in-ok" ? user : null
   }
 
+  /** The account that an admin's request names, itself or by a session. It is looked at before, because the request may delete it. */
+  const seenTarget = async ({ body }: AuthCall): Promise<Seen> => {
+    const [target] = await store.query<Target>(
+      `select "id", "name", coalesce("role", '') as role from ${users} where "id" = $1`
+        + ` or "id" = (select "userId" from ${sessions} where "token" = $2) limit 1`,
+      [textIn(body, "userId"), textIn(body, "sessionToken")]
+    )
+    return { epochs: new Map(), barred: false, target }
+  }
+
   /** Logs the effect of a request on an account: the account that `userId` names, else the session's own. */
-  const noteChange = async ({ body, cookies, path, route: { event } }: AuthCall, answer: Answered): Promise<void> => {
+  const noteChange = async (
+    { body, cookies, path, route: { event } }: AuthCall,
+    seen: Seen | null,
+    answer: Answered
+  ): Promise<void> => {
     if (event === undefined) return
     const byAdmin = path.startsWith("/admin/")
     const actor = await knownOwner(begun(answer) ?? signedIn(cookies, sessionCookie))
-    const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
+    const named = byAdmin ? seen?.target?.id ?? (textIn(body, "userId") || null) : null
     const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
     const passkey = passkeyIn(path, body, answer)
     log({
@@ -230,7 +287,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       ...(user === null ? {} : { user }),
       ...(passkey === null ? {} : { passkey }),
       ...(byAdmin && actor !== null ? { by: actor } : {})
-    })
+    }, changedBy(event, body, seen?.target, answer))
   }
 
   return {
@@ -245,12 +302,16 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       )
       return row?.userId ?? null
     },
-    before: async ({ body, cookies, path, route }) =>
-      route.renews === true
+    before: async (asked) => {
+      const { body, cookies, path, route } = asked
+      return route.renews === true
         ? seenByCookies(cookies)
         : path === passwordSignIn
         ? seenByEmail(body["email"])
-        : null,
+        : route.event !== undefined && path.startsWith("/admin/")
+        ? seenTarget(asked)
+        : null
+    },
     stands: async (asked, seen, answer) => {
       const { path } = asked
       if (path === passwordSignIn) return passwordStands(seen, answer)
@@ -272,9 +333,9 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       if (secondFactor) log({ level: "warn", event: "second-factor-failed", ...who(asked), user })
       else log({ level: "warn", event: "password-change-failed", client: hashOf("client", client.group), user })
     },
-    accepted: async (asked, answer) => {
+    accepted: async (asked, seen, answer) => {
       if (asked.route.signsIn !== undefined) return noteSignIn(asked, answer)
-      await noteChange(asked, answer)
+      await noteChange(asked, seen, answer)
       return null
     }
   }

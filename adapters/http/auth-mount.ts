@@ -93,7 +93,9 @@ export const runMounted = (
   /** The whole body, of at most `limit` bytes. */
   body: Effect.Effect<Uint8Array, Problem>,
   limit: number,
-  trustedProxies: number
+  trustedProxies: number,
+  /** The id of the request, for the handler's notes. */
+  id: string
 ): Effect.Effect<EdgeAnswer, Problem> => {
   const takesBody = request.hasBody && method !== "GET"
   const refusal = (takesBody ? codingRefusal(request) : null) ?? announcedTooLarge(request, limit)
@@ -103,6 +105,7 @@ export const runMounted = (
   return Effect.flatMap(sent, (bytes) =>
     Effect.promise((signal) => {
       const headers = headersOf(request, trustedProxies)
+      headers.set("x-request-id", id)
       const init = {
         method: asked,
         headers,

@@ -9,11 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { App } from "../../core/app/app.ts"
+import { Asked } from "../../core/app/ground/audit.ts"
 import type { Accesses, Call } from "../../core/app/ground/call.ts"
 import { OperationDefect } from "../../core/app/ground/refusal.ts"
 import { isTraced, phase, Timing } from "../../core/app/ground/timing.ts"
 import type { RequestFiber } from "../../core/app/ground/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
+import { readKeyText } from "../../core/domain/account/api-key.ts"
 import type { UnhandledErrorHook } from "../../core/domain/declare/config.ts"
 import { tusVersion } from "../../core/domain/file/unfinished.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
@@ -160,6 +162,12 @@ interface Progress extends Visit {
   route: Route | null
   /** Whether its line is written: it may be interrupted right after its answer. */
   logged: boolean
+}
+
+/** The id of the API key that a request came with: the part of its text that is no secret. It says nothing about whether the key is good. */
+const keyOf = ({ headers }: EdgeRequest): string | null => {
+  const text = /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1]
+  return text === undefined ? null : readKeyText(text)?.id ?? null
 }
 
 const noBody = new Uint8Array(0)
@@ -523,7 +531,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
         progress.method,
         Effect.suspend(() => withBody(progress, maxAuthBody, Effect.succeed)),
         maxAuthBody,
-        trustedProxies
+        trustedProxies,
+        progress.id
       )
       : null
   }
@@ -562,7 +571,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
         }
         return undefined
       })
-      const timed = progress.timing === null ? watched : Effect.provideService(watched, Timing, progress.timing)
+      // Only what acts, and exports, are noted.
+      const known = progress.method === "GET" && !progress.path.endsWith(":export")
+        ? watched
+        : Effect.provideService(watched, Asked, { id: progress.id, key: () => keyOf(request) })
+      const timed = progress.timing === null ? known : Effect.provideService(known, Timing, progress.timing)
       return isTraced(fiber)
         ? withServerSpan(timed, request, loggedPath(progress.path, authPrefix), progress.id)
         : timed

@@ -1,8 +1,6 @@
 /** The tables of tasks as statements, safe to run again, and the port to what they keep. */
 
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/sql/SqlError"
-import type { Transaction } from "../../core/domain/declare/config.ts"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { ownJson } from "../../core/domain/own-json.ts"
 import { brokenOff, ended, mostKept, silentSeconds } from "../../core/domain/task/task.ts"
@@ -12,6 +10,7 @@ import type { TasksService, Within } from "../../core/ports/tasks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
 import { lockSeed, ownSchema } from "./sql.ts"
+import { within } from "./within.ts"
 
 /** What the port needs, in the schema of that name. */
 export const taskSchema = (schema: string = defaultSchemas.service): readonly string[] => {
@@ -122,16 +121,6 @@ const refusalOf = (row: TextRow): TaskRefusal => ({
 
 type Run = (sql: string, params: readonly unknown[]) => Effect.Effect<readonly TextRow[], RecordsError>
 
-/** Statements of a caller's transaction, by its handle. */
-const within = (handle: Transaction): Run => (sql, params) =>
-  Effect.catch(
-    Effect.tryPromise({
-      try: async () => (await handle.query(sql, params)) as readonly TextRow[],
-      catch: (error) => error as SqlError
-    }),
-    refuse
-  )
-
 /** The port on given connections. Its tables are made by the migration. */
 export const makeTaskStore = (postgres: Postgres): TasksService => {
   const s = ownSchema(postgres.schemas.service)
@@ -147,7 +136,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           Effect.catch(session.objects(sql, params), refuse) as Effect.Effect<readonly TextRow[], RecordsError>
         )
       )
-      : work(within(handle))
+      : work(within<TextRow>(handle))
   const one = (sql: string, params: readonly unknown[]) => on(undefined, (run) => run(sql, params))
 
   return {
@@ -206,7 +195,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
       ),
     claim: (id, handle) =>
       Effect.map(
-        within(handle)(`select ${columns} from ${s}.task where id = $1 for update`, [id]),
+        within<TextRow>(handle)(`select ${columns} from ${s}.task where id = $1 for update`, [id]),
         ([row]) => row === undefined ? null : taskOf(row)
       ),
     change: (id, from, change, handle) =>

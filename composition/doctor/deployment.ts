@@ -193,7 +193,8 @@ export const checkOwnRights = async (
 ): Promise<readonly Finding[]> => {
   const { rows } = await client.query<{ name: string; fits: boolean }>(
     `select c.relname as name, has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
-       and (c.relname = 'migration' or has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update')
+       and (c.relname = 'migration' or has_table_privilege(c.oid, 'insert')
+         and (c.relname = 'audit' or has_table_privilege(c.oid, 'update'))
          and has_table_privilege(c.oid, 'delete')) as fits
      from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'r' order by c.relname`,
     [schema]

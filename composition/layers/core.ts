@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { Audit } from "../../core/ports/audit.ts"
 import { Detector } from "../../core/ports/detector.ts"
 import { Images } from "../../core/ports/images.ts"
 import { Records } from "../../core/ports/records.ts"
@@ -27,9 +28,11 @@ export const ground = Layer.effect(
   Effect.gen(function*() {
     const told = yield* Deployment
     const { changed } = yield* Bell
-    const { compiled, files, fileSettings = usualFileSettings(), log, namesOf } = told
+    const { audit: kept, compiled, files, fileSettings = usualFileSettings(), log, namesOf } = told
+    const audit = kept ?? (yield* Audit)
     const images = yield* Effect.serviceOption(Images)
     return foundationOn({
+      audit,
       compiled,
       records: yield* Records,
       seal: yield* Seal,

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import { accountNotes } from "../account-notes.ts"
 import { type Bell, bell } from "../bell.ts"
 import { Deployment, type DeploymentSettings } from "../deployment.ts"
 import { auth } from "./auth.ts"
@@ -21,7 +22,7 @@ import { stopping, work } from "./work.ts"
 export const Live = Layer.mergeAll(postgres, storage, queue, outbound, auth, mail)
 
 /** The service over its ports. It ends from the outside in: requests and work at the same time, then what both stand on. */
-const Service = Layer.mergeAll(http, stopping, accountMails).pipe(
+const Service = Layer.mergeAll(http, stopping, accountMails, accountNotes).pipe(
   Layer.provideMerge(work),
   Layer.provideMerge(events),
   Layer.provideMerge(ground)

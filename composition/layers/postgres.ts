@@ -3,6 +3,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { makeAudit } from "../../adapters/postgres/audit.ts"
 import { makeChanges } from "../../adapters/postgres/changes.ts"
 import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
 import { makeRates } from "../../adapters/postgres/rates.ts"
@@ -11,6 +12,7 @@ import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { makeTaskStore } from "../../adapters/postgres/tasks.ts"
 import { makeWebhooks } from "../../adapters/postgres/webhooks.ts"
+import { Audit } from "../../core/ports/audit.ts"
 import { Changes } from "../../core/ports/changes.ts"
 import { Rates } from "../../core/ports/rates.ts"
 import { Records } from "../../core/ports/records.ts"
@@ -19,7 +21,7 @@ import { Submissions } from "../../core/ports/submissions.ts"
 import { Tasks } from "../../core/ports/tasks.ts"
 import { Webhooks } from "../../core/ports/webhooks.ts"
 import { Bell } from "../bell.ts"
-import { Deployment } from "../deployment.ts"
+import { Deployment, usualAuditDays } from "../deployment.ts"
 
 /** Which database it is. */
 export class Database extends Context.Service<Database, PostgresOptions>()("resource-admin/Database") {}
@@ -64,6 +66,14 @@ const submissions = Layer.effect(
   })
 )
 
+const audit = Layer.effect(
+  Audit,
+  Effect.gen(function*() {
+    const { auditDays = usualAuditDays } = yield* Deployment
+    return makeAudit(yield* Connection, auditDays)
+  })
+)
+
 const savedViews = Layer.effect(
   SavedViews,
   Effect.gen(function*() {
@@ -88,6 +98,7 @@ export const postgres = Layer.mergeAll(
   changes,
   submissions,
   savedViews,
+  audit,
   webhooks,
   Layer.effect(Rates, Effect.map(Connection, makeRates)),
   Layer.effect(Tasks, Effect.map(Connection, makeTaskStore))

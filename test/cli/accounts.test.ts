@@ -10,7 +10,7 @@ beforeAll(async () => {
   database = await openDatabase(table)
   await using project = configured()
   expect(JSON.parse((await project.quick("migration", "--apply", "--json")).stdout)).toEqual({
-    applied: ["service 3", "auth 8"],
+    applied: ["service 4", "auth 8"],
     changed: []
   })
 })

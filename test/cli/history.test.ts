@@ -118,7 +118,7 @@ describe("on a database", () => {
 
   it("is refused without its tables, served with them, and a resource that is tracked later asks for its own alone", async () => {
     expect(await refusalOf(start(configOf(["notes"])))).toContain("(service, auth, history_notes) are missing")
-    expect(await migrate(sourceOf(["notes"]))).toEqual(["service 3", "auth 8", "history_notes 1"])
+    expect(await migrate(sourceOf(["notes"]))).toEqual(["service 4", "auth 8", "history_notes 1"])
     expect(await migrate(sourceOf(["notes"]))).toEqual([])
 
     const first = await start(configOf(["notes"]))

@@ -16,6 +16,7 @@ import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { StoredRow } from "../../core/domain/event/change.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
+import { Audit } from "../../core/ports/audit.ts"
 import { Changes } from "../../core/ports/changes.ts"
 import { Detector } from "../../core/ports/detector.ts"
 import { Images } from "../../core/ports/images.ts"
@@ -32,6 +33,7 @@ import { Submissions } from "../../core/ports/submissions.ts"
 import { Tasks } from "../../core/ports/tasks.ts"
 import { Tokens } from "../../core/ports/tokens.ts"
 import { Webhooks } from "../../core/ports/webhooks.ts"
+import { makeFakeAudit } from "./audit.ts"
 import { type FakeChanges, makeFakeChanges } from "./changes.ts"
 import { makeFakeDetector } from "./detector.ts"
 import { makeFakeImages } from "./images.ts"
@@ -131,6 +133,7 @@ const ports = Layer.effectContext(Effect.gen(function*() {
     Context.add(Detector, makeFakeDetector()),
     Context.add(Images, makeFakeImages()),
     Context.add(Tasks, tasks.service),
+    Context.add(Audit, makeFakeAudit()),
     Context.add(SavedViews, makeFakeSavedViews()),
     Context.add(Submissions, makeFakeSubmissions()),
     Context.add(Webhooks, webhooks)

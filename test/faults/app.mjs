@@ -236,7 +236,7 @@ export const faults = [
   {
     rule: "the place of an export is free once its reader has gone",
     file: "core/app/read/export.ts",
-    old: "          return: async () => {\n            end()\n",
+    old: "          return: async () => {\n            end(false)\n",
     new: "          return: async () => {\n",
     tests: ["test/http/reads/export.test.ts"]
   },

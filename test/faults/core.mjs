@@ -1301,8 +1301,8 @@ export const faults = [
   {
     rule: "a service that ends stops its workers",
     file: "composition/layers/live.ts",
-    old: "Layer.mergeAll(http, stopping, accountMails)",
-    new: "Layer.mergeAll(http, accountMails)",
+    old: "Layer.mergeAll(http, stopping, accountMails, accountNotes)",
+    new: "Layer.mergeAll(http, accountMails, accountNotes)",
     tests: ["composition/layers/live.test.ts"]
   },
   {

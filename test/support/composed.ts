@@ -12,6 +12,7 @@ import { Unauthorized } from "../../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../../adapters/auth/authenticator.ts"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import type { Edge } from "../../adapters/http/handle.ts"
+import { makeAudit } from "../../adapters/postgres/audit.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import type { Postgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
@@ -29,7 +30,9 @@ import type { Config } from "../../core/domain/declare/config.ts"
 import type { Model, Models } from "../../core/domain/model/model.ts"
 import { cellFromJson } from "../../core/domain/value/cell.ts"
 import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
+import type { AuditService } from "../../core/ports/audit.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
+import { makeFakeAudit } from "../fakes/audit.ts"
 import type { FakeConstraint } from "../fakes/constraints.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import type { FakeRecords } from "../fakes/records.ts"
@@ -178,6 +181,7 @@ export const startService = async (
   let fake: FakeRecords | null = null
   let submissions = makeFakeSubmissions()
   let savedViews = makeFakeSavedViews()
+  let audit: AuditService = makeFakeAudit()
   let database: TestDatabase | null = null
   let release = async (): Promise<void> => {}
   let connected: Postgres | null = null
@@ -216,6 +220,7 @@ export const startService = async (
     records = makeRecords(postgres)
     submissions = makeSubmissions(postgres)
     savedViews = makeSavedViews(postgres)
+    audit = makeAudit(postgres, 365)
     release = async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await between?.close()
@@ -227,6 +232,7 @@ export const startService = async (
     records,
     submissions,
     savedViews,
+    audit,
     authenticator: testAuthenticator,
     secret: testSecret,
     publicUrl: "http://service.test",

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { type Caller, coversRoles, sharedRoles } from "../../domain/access/caller.ts"
 import type { AccessResolver } from "../../domain/access/resolve.ts"
+import type { AuditAct, AuditDetails } from "../../domain/audit/entry.ts"
 import { isTextList } from "../../domain/bag.ts"
 import { readEventNames, readHeaders } from "../../domain/compile/subscription.ts"
 import {
@@ -43,6 +44,7 @@ import type { OutboundService } from "../../ports/outbound.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../../ports/subscriptions.ts"
 import type { DisabledNow, KeptSubscription, WebhooksService } from "../../ports/webhooks.ts"
+import { note, type Noted, noteWithin } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { permitted } from "../ground/core.ts"
@@ -308,7 +310,34 @@ const redirects = (before: WireRecord, after: WireRecord): boolean =>
   directing.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 
 /** Checks a subscription when it is saved: events and filter against what the caller sees, and the URL against the allowed addresses. */
-export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, before, after) => {
+export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, before, after, within) =>
+  Effect.flatMap(
+    judgeSubscription(use, caller, before, after),
+    () => noteWithin(use.core, caller, [savedNote(before, after)], within)
+  )
+
+/** What a save did, for the audit: of a change, the names of the fields. */
+const savedNote = (before: WireRecord | null, after: WireRecord | null): Noted => {
+  const { id, name } = after ?? before ?? {}
+  const subject = {
+    kind: "subscription",
+    id: typeof id === "string" || typeof id === "number" ? String(id) : "",
+    name: typeof name === "string" ? name : null
+  } as const
+  if (before === null) return { act: "webhook.created", subject }
+  if (after === null) return { act: "webhook.deleted", subject }
+  const fields = Object.keys(after).filter((field) =>
+    field !== "updated_at" && JSON.stringify(before[field]) !== JSON.stringify(after[field])
+  )
+  return { act: "webhook.changed", subject, details: { fields } }
+}
+
+const judgeSubscription = (
+  use: WebhooksCore,
+  caller: Caller,
+  before: WireRecord | null,
+  after: WireRecord | null
+): Effect.Effect<void, Problem> => {
   if (after === null) return Effect.void
   if (before !== null) {
     const { owner_id: owner, roles } = before
@@ -466,14 +495,14 @@ const replay = Effect.fnUntraced(function*(
   dispatching: Dispatching,
   { enabled, id }: KeptSubscription,
   body: Uint8Array
-): Effect.fn.Return<Reply, Problem> {
+): Effect.fn.Return<{ readonly reply: Reply; readonly details: AuditDetails }, Problem> {
   const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
   const { failedOnly, ...range } = yield* Effect.fromResult(
     Result.flatMap(readJson(body), (read) => readReplay(read, now))
   )
   if (failedOnly) {
     const resent = yield* Effect.catch(use.store.resend({ subscription: id, range }), recordsProblem)
-    return json(200, JSON.stringify({ resent }))
+    return { reply: json(200, JSON.stringify({ resent })), details: { ...range, count: resent } }
   }
   const conflict = (message: string, more: { readonly [member: string]: Json } = {}) =>
     Effect.fail(problem("conflict", message, more))
@@ -493,7 +522,7 @@ const replay = Effect.fnUntraced(function*(
     dispatching.queue.enqueue([replayPlan({ subscription: prefix + id, ...range, after: null })]),
     queueProblem
   )
-  return json(202, JSON.stringify({ resent: null }))
+  return { reply: json(202, JSON.stringify({ resent: null })), details: { ...range } }
 })
 
 /** The record verbs. */
@@ -527,35 +556,47 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
     if (refusal !== null) return yield* Effect.fail(refusal)
     if (resource === deliveriesName) {
       const count = yield* asked(use.store.resend({ delivery: id }))
-      return count === 0
-        ? yield* Effect.fail(problem("conflict", "Only a failed delivery can be sent again."))
-        : json(200, JSON.stringify({ resent: count }))
+      if (count === 0) return yield* Effect.fail(problem("conflict", "Only a failed delivery can be sent again."))
+      const subject = { kind: "delivery", id, name: row.name } as const
+      yield* note(use.core, call.caller, [{ act: "webhook.resent", subject, details: { subscription: row.id } }])
+      return json(200, JSON.stringify({ resent: count }))
     }
     if (resource !== subscriptionsName) return yield* Effect.fail(notFound())
-    const note = (event: string): void => use.log("info", event, { subscription: id, user: call.caller.id })
+    const tell = (event: string): void => use.log("info", event, { subscription: id, user: call.caller.id })
+    const noted = (act: AuditAct, details: AuditDetails = {}): Effect.Effect<void> =>
+      note(use.core, call.caller, [{ act, subject: { kind: "subscription", id, name: row.name }, details }])
     switch (verb) {
       case "disable":
-        yield* asked(use.store.disable(id, null))
+        if ((yield* asked(use.store.disable(id, null))) !== null) yield* noted("webhook.disabled")
         return nothing
       case "enable":
         yield* asked(use.store.enable(id))
+        if (!row.enabled) yield* noted("webhook.enabled")
         return nothing
       case "rotateSecret":
         yield* asked(secretOf(use, row))
         yield* asked(use.store.rotate(id, use.core.seal.seal(sealContext(id), use.newSecret())))
-        note("webhook-secret-rotated")
+        tell("webhook-secret-rotated")
+        yield* noted("webhook.secret-rotated")
         return nothing
       case "revealSecret": {
         const secret = yield* asked(secretOf(use, row))
-        note("webhook-secret-revealed")
+        tell("webhook-secret-revealed")
+        yield* noted("webhook.secret-revealed")
         return secret === null
           ? yield* Effect.fail(problem("conflict", "The secret was sealed with another AUTH_SECRET. Rotate it."))
           : json(200, JSON.stringify({ secret }))
       }
-      case "resendFailed":
-        return json(200, JSON.stringify({ resent: yield* asked(use.store.resend({ subscription: id })) }))
-      case "replay":
-        return yield* replay(use, delivering(), row, body ?? new Uint8Array())
+      case "resendFailed": {
+        const resent = yield* asked(use.store.resend({ subscription: id }))
+        yield* noted("webhook.resent", { count: resent })
+        return json(200, JSON.stringify({ resent }))
+      }
+      case "replay": {
+        const { details, reply } = yield* replay(use, delivering(), row, body ?? new Uint8Array())
+        yield* noted("webhook.replayed", details)
+        return reply
+      }
       case "test": {
         if (!directs(call.caller, row.owner)) return yield* Effect.fail(accessDenied())
         const subscription = yield* asked(subscriptionOf(use, row))
@@ -583,6 +624,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
               ? Effect.fail(problem("conflict", error.message))
               : recordsProblem(error)
         )
+        yield* noted("webhook.tested", { event: result.event, outcome: result.outcome })
         return json(
           200,
           JSON.stringify({

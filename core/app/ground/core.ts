@@ -15,8 +15,9 @@ import { argumentsOfQuery } from "../../domain/read/arguments.ts"
 import type { ScanGuard } from "../../domain/read/guard.ts"
 import { leftOut } from "../../domain/read/item.ts"
 import type { ItemTools, Layout } from "../../domain/read/item.ts"
-import type { RecordsError, RecordsService } from "../../ports/records.ts"
+import type { RecordsError, RecordsService, TransactionHandle } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
+import type { Auditing } from "./audit.ts"
 import type { Call, Reply } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Files } from "./files.ts"
@@ -42,12 +43,16 @@ export interface CoreOptions {
   readonly queueSchema: string
 }
 
-/** A check of a record as it is written, with its writer. `before` is null for a create, `after` for a delete. */
+/**
+ * A check of a record as it is written, with its writer. `before` is null for a create, `after` for a delete. What it notes in the audit, it notes within the
+ * transaction.
+ */
 export type RecordCheck = (
   caller: Caller,
   before: WireRecord | null,
-  after: WireRecord | null
-) => Effect.Effect<void, Problem>
+  after: WireRecord | null,
+  within: TransactionHandle
+) => Effect.Effect<void, Problem | RecordsError>
 
 /** What other people call those who have an account, by id. Whose name is not for others, or who has no account, is not in it. */
 export type NamesOf = (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
@@ -65,6 +70,8 @@ export interface Core {
   readonly checks?: ReadonlyMap<string, RecordCheck>
   /** Absent where the accounts are kept elsewhere. */
   readonly namesOf?: NamesOf
+  /** Where acts are noted. Absent: nobody keeps an audit. */
+  readonly audit?: Auditing
   /** Told after a commit that left captured changes. */
   readonly changed?: () => void
   /** What records are written with. */

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Caller } from "../../domain/access/caller.ts"
+import type { AuditAct, AuditSubject } from "../../domain/audit/entry.ts"
 import { isOwnJob, keptBecause } from "../../domain/compile/jobs.ts"
 import { type JobModel, namePattern } from "../../domain/job/definition.ts"
 import { refuseText } from "../../domain/job/enqueue.ts"
@@ -25,6 +26,7 @@ import { adminRole } from "../../domain/value/role.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../../ports/queue.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { shownPayload } from "../event/dispatch.ts"
+import { note, type Notes } from "../ground/audit.ts"
 import { json, readParameters, type Reply } from "../ground/call.ts"
 import { queueProblem } from "../ground/refusal.ts"
 
@@ -71,6 +73,8 @@ export interface QueueParts {
   /** The workers of this process; null while it runs none. */
   readonly workers: () => Workers | null
   readonly seal: SealService
+  /** What is noted of those who retry, run, cancel, delete and pause. */
+  readonly notes: Notes
   readonly drainToken: string | null
   /** Told what became of all failed jobs of a name, or that its jobs were paused or resumed, and who said so. `count`: how many there were; null: not known. */
   readonly told?: (
@@ -107,6 +111,18 @@ const empty: Pick<
   withdraw: () => Effect.succeed(false),
   pause: () => Effect.succeed(null)
 }
+
+type Named = Pick<FailedJob, "id" | "name">
+
+/** What is noted of an act on the jobs of a name. */
+const actOf = {
+  "jobs-retried": "job.retried",
+  "jobs-deleted": "job.deleted",
+  "jobs-paused": "job.paused",
+  "jobs-resumed": "job.resumed"
+} as const
+
+const jobsNamed = (name: string): AuditSubject => ({ kind: "jobs", id: name, name: null })
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
   Effect.mapError(effect, queueProblem)
@@ -179,7 +195,7 @@ const readSeconds = (text: string | undefined): Result.Result<number, Problem> =
 }
 
 export const makeQueueApp = (
-  { drainToken, jobs, queue: given, seal, told = () => {}, workers }: QueueParts
+  { drainToken, jobs, notes, queue: given, seal, told = () => {}, workers }: QueueParts
 ): QueueApp => {
   const queue = given ?? empty
   const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
@@ -271,24 +287,28 @@ export const makeQueueApp = (
     return pageOf(jobs, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
   })
 
-  const cancel = (id: string): Effect.Effect<number, Problem> =>
-    Effect.flatMap(only(queue.pending({ id })), ({ name }) => {
-      const reason = keptBecause(name)
-      return reason === null ? ask(Effect.map(queue.withdraw(id), Number)) : Effect.fail(problem("conflict", reason))
-    })
+  const cancel = ({ id, name }: Named): Effect.Effect<number, Problem> => {
+    const reason = keptBecause(name)
+    return reason === null ? ask(Effect.map(queue.withdraw(id), Number)) : Effect.fail(problem("conflict", reason))
+  }
 
+  /** Does something to one job of a list, and notes who did it. */
   const one = (
     caller: Caller,
-    id: string,
     query: Query,
-    act: (chosen: { readonly id: string }) => Effect.Effect<number, Problem>
+    noted: AuditAct,
+    jobs: () => Effect.Effect<readonly Named[], QueueError>,
+    act: (job: Named) => Effect.Effect<number, Problem>
   ): Effect.Effect<Reply, Problem> =>
     admin(
       caller,
-      () =>
-        Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
-          Effect.flatMap(act({ id }), (count) =>
-            count === 0 ? Effect.fail(notFound()) : Effect.succeed<Reply>({ status: 204, headers: {}, body: null })))
+      Effect.fnUntraced(function*(): Effect.fn.Return<Reply, Problem> {
+        yield* Effect.fromResult(readParameters(query, []))
+        const job = yield* only(jobs())
+        if ((yield* act(job)) === 0) return yield* Effect.fail(notFound())
+        yield* note(notes, caller, [{ act: noted, subject: { kind: "job", id: job.id, name: job.name } }])
+        return { status: 204, headers: {}, body: null }
+      })
     )
 
   const all = (
@@ -303,9 +323,13 @@ export const makeQueueApp = (
         Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
           name === undefined || name === ""
             ? Effect.fail(invalidParameter("name", "Give the name of the job."))
-            : Effect.map(ask(act({ name })), (count) => {
+            : Effect.flatMap(ask(act({ name })), (count) => {
               told(what, name, count, caller)
-              return json(200, JSON.stringify({ count }))
+              const noted = { act: actOf[what], subject: jobsNamed(name), details: { count } } as const
+              return Effect.as(
+                count === 0 ? Effect.void : note(notes, caller, [noted]),
+                json(200, JSON.stringify({ count }))
+              )
             }))
     )
 
@@ -322,7 +346,9 @@ export const makeQueueApp = (
           : null
         if (held === null) return yield* Effect.fail(notFound())
         workers()?.hold(name, paused)
-        told(paused ? "jobs-paused" : "jobs-resumed", name, null, caller)
+        const what = paused ? "jobs-paused" : "jobs-resumed"
+        told(what, name, null, caller)
+        yield* note(notes, caller, [{ act: actOf[what], subject: jobsNamed(name) }])
         return json(200, JSON.stringify({ name, pausedAt: held.pausedAt }))
       })
     )
@@ -365,17 +391,20 @@ export const makeQueueApp = (
     retry: (caller, id, query) =>
       one(
         caller,
-        id,
         query,
-        (chosen) => ask(Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll())))
+        "job.retried",
+        () => queue.failed({ id }),
+        () => ask(Effect.tap(queue.retry({ id }), () => Effect.sync(() => workers()?.wakeAll())))
       ),
-    remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
+    remove: (caller, id, query) =>
+      one(caller, query, "job.deleted", () => queue.failed({ id }), () => ask(queue.remove({ id }))),
     running: (caller, query) => admin(caller, () => running(caller, query)),
     runningJob: (caller, id, query) => whole(caller, query, () => queue.running({ id })),
     pending: (caller, query) => admin(caller, () => pending(caller, query)),
     pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
-    hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),
-    cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
+    hurry: (caller, id, query) =>
+      one(caller, query, "job.run", () => queue.pending({ id }), () => ask(Effect.map(queue.hurry(id), Number))),
+    cancel: (caller, id, query) => one(caller, query, "job.cancelled", () => queue.pending({ id }), cancel),
     retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
     removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
     pause: (caller, query) => pause(caller, query, true),

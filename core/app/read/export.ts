@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
+import { keptFilter } from "../../domain/audit/entry.ts"
 import type { Field } from "../../domain/model/model.ts"
 import { ownJson } from "../../domain/own-json.ts"
 import { accessDenied, invalidParameter, problem } from "../../domain/problem.ts"
@@ -20,6 +21,7 @@ import type { ExportRequest } from "../../domain/read/request.ts"
 import { csvValue, delimiterOf } from "../../domain/task/csv.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
 import { RecordsError } from "../../ports/records.ts"
+import { Asked, note } from "../ground/audit.ts"
 import { stillHeld } from "../ground/call.ts"
 import type { Call, StreamedReply } from "../ground/call.ts"
 import { bindingsOf, permitted, pipeline, withArguments } from "../ground/core.ts"
@@ -241,6 +243,22 @@ export const makeExporting = (core: Core): Exporting => {
       let at = 0
       let head = true
       let stopped = false
+      let given = 0
+      const asked = yield* Asked
+      /** Notes what was exported, once: also where it broke off, with the rows until then. */
+      const keep = (whole: boolean): void => {
+        if (stopped) return
+        const { fields, filter } = request.list
+        const details = {
+          format: request.format,
+          filter: keptFilter(filter),
+          ...(fields === null ? {} : { fields }),
+          rows: given,
+          whole
+        }
+        const subject = { kind: "resource", id: access.model.name, name: null } as const
+        void Effect.runPromise(note(core, call.caller, [{ act: "records.exported", subject, details }], asked))
+      }
       const controller = new AbortController()
       const following = Effect.fnUntraced(function*(after: readonly Cell[]) {
         if ((yield* Clock.currentTimeMillis) - began > mostMs) {
@@ -252,7 +270,8 @@ export const makeExporting = (core: Core): Exporting => {
         const later = { ...first, after }
         return yield* read(later, laterPage(core, key, later))
       })
-      const end = (): void => {
+      const end = (whole: boolean): void => {
+        keep(whole)
         stopped = true
         controller.abort()
         leave()
@@ -263,7 +282,7 @@ export const makeExporting = (core: Core): Exporting => {
         let text = head ? writer.head : ""
         head = false
         // Many rows may have one long text in common, that of a related record. So a page is written piece by piece.
-        for (; at < rows.length && text.length <= turnChars; at++) text += writer.row(rows[at]!, at, expanded)
+        for (; at < rows.length && text.length <= turnChars; at++, given++) text += writer.row(rows[at]!, at, expanded)
         if (at < rows.length) {
           await Effect.runPromise(Effect.yieldNow)
           return text
@@ -285,15 +304,15 @@ export const makeExporting = (core: Core): Exporting => {
               const text = await pull()
               if (text !== null && text !== "") return { done: false, value: encoder.encode(text) }
             } catch (error) {
-              end()
+              end(false)
               // The error closes the connection, so that the client does not take the part for the whole.
               throw error
             }
-            end()
+            end(true)
             return { done: true, value: undefined }
           },
           return: async () => {
-            end()
+            end(false)
             return { done: true, value: undefined }
           }
         })

@@ -6,6 +6,8 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { keptFilter } from "../../domain/audit/entry.ts"
+import { isBag } from "../../domain/bag.ts"
 import { allOf, always } from "../../domain/filter/tree.ts"
 import type { Bindings } from "../../domain/filter/tree.ts"
 import { invalidParameter, Problem, problem } from "../../domain/problem.ts"
@@ -15,6 +17,7 @@ import type { Json, Row } from "../../domain/value/kind.ts"
 import { ofRecord } from "../../domain/write/batch.ts"
 import { type FilteredRequest, filteredRequest } from "../../domain/write/request.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
+import { type Noted, noteWithin } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
@@ -68,6 +71,13 @@ const planFiltered = function*(
 /** What an idempotency key stands for: the records and the change. */
 const requested = ({ data, op, request }: Plan): Uint8Array =>
   new TextEncoder().encode(JSON.stringify([op, request.filter, request.expectedCount, data]))
+
+/** What was changed, for the audit: one entry for all records. */
+const filteredNote = ({ data, op, request }: Plan, resource: string, records: number): Noted => ({
+  act: "records.changed",
+  subject: { kind: "resource", id: resource, name: null },
+  details: { op, filter: keptFilter(request.filter), fields: isBag(data) ? Object.keys(data) : [], records }
+})
 
 const tooMany = (resource: string, most: number): Problem => {
   const message = `More than ${most} records pass the filter.`
@@ -201,6 +211,7 @@ export const changeFiltered = (
         const write = grouped ? together : oneByOne
         const written = count === 0 ? [] : yield* write(core, tx, rows, writes, bindings)
         const changed = written.filter((each) => each.changed).length
+        if (changed > 0) yield* noteWithin(core, call.caller, [filteredNote(plan, resource, changed)], tx.handle)
         return { reply: json(200, JSON.stringify({ count, changed })), written: written.map(traceOf) }
       })
       const inTime = timeOf(fiber, core)

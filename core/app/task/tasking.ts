@@ -3,6 +3,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Caller } from "../../domain/access/caller.ts"
+import { keptFilter } from "../../domain/audit/entry.ts"
+import { isBag } from "../../domain/bag.ts"
 import { problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { mostOpen, taskDocument } from "../../domain/task/task.ts"
@@ -10,6 +12,7 @@ import type { Task, TaskRequest, TaskState } from "../../domain/task/task.ts"
 import { timestampFromMicros } from "../../domain/value/instant.ts"
 import type { RecordsError, RecordsTransaction } from "../../ports/records.ts"
 import type { Within } from "../../ports/tasks.ts"
+import { type Noted, noteWithin } from "../ground/audit.ts"
 import { json } from "../ground/call.ts"
 import type { Accesses, Call } from "../ground/call.ts"
 import type { Core } from "../ground/core.ts"
@@ -67,6 +70,23 @@ export const taskPath = (use: Tasking, id: string): string => {
   return `${basePath.slice(0, basePath.lastIndexOf("/"))}/tasks/${id}`
 }
 
+/** What starts of a task, for the audit: names of fields, and no value. */
+export const taskNote = ({ id, request, resource, total }: Task): Noted => {
+  const subject = { kind: "resource", id: resource, name: null } as const
+  if (request.kind === "bulk") {
+    const { data, filter, op } = request
+    const fields = isBag(data) ? Object.keys(data) : []
+    return {
+      act: "records.changed",
+      subject,
+      details: { op, filter: keptFilter(filter), fields, records: total, task: id }
+    }
+  }
+  const fields = (request.plan?.mapping ?? []).filter((name) => name !== null)
+  const details = { mode: request.plan?.mode ?? null, format: request.format, fields, records: total, task: id }
+  return { act: "records.imported", subject, details }
+}
+
 /** Begins a task in a transaction: stores it, and enqueues its job. */
 export const beginTask = Effect.fnUntraced(function*(
   use: Tasking,
@@ -77,6 +97,7 @@ export const beginTask = Effect.fnUntraced(function*(
   const task = yield* newTask(use, call, made)
   yield* keepTask(use, task, tx.handle)
   yield* Effect.mapError(use.enqueue(task.id, tx.handle), queueProblem)
+  yield* noteWithin(use.core, call.caller, [taskNote(task)], tx.handle)
   return {
     reply: json(202, JSON.stringify(taskDocument(task, null)), { location: taskPath(use, task.id) }),
     written: []

@@ -10,13 +10,14 @@ import { ended, mostKept, mostListed, taskDocument } from "../../domain/task/tas
 import type { Task, TaskRefusal } from "../../domain/task/task.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import type { TasksApp } from "../app.ts"
+import { noteWithin } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { queueProblem, recordsProblem } from "../ground/refusal.ts"
 import { inTransaction } from "../write/transaction.ts"
 import { bulk } from "./bulk.ts"
 import { importAccess, importFile } from "./import.ts"
-import type { Tasking } from "./tasking.ts"
+import { type Tasking, taskNote } from "./tasking.ts"
 
 const withProblems = <A>(effect: Effect.Effect<A, Problem | RecordsError>): Effect.Effect<A, Problem> =>
   Effect.catch(
@@ -93,6 +94,9 @@ const begin = Effect.fnUntraced(function*(
         restart: true
       }, tx.handle)
       if (changed) yield* Effect.mapError(use.enqueue(task.id, tx.handle), queueProblem)
+      if (changed && verb === "start") {
+        yield* noteWithin(use.core, call.caller, [taskNote({ ...task, request: { ...request, plan } })], tx.handle)
+      }
       return changed
     }))
   // Asked once the connection is free: many who wait for a second one would wait for each other.

@@ -365,7 +365,7 @@ export const runHooks = (
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
   const checked: WriteStep<void> = check === undefined
     ? history
-    : Effect.andThen(history, Effect.suspend(() => check(caller, record(before), record(after))))
+    : Effect.andThen(history, Effect.suspend(() => check(caller, record(before), record(after), tx.handle)))
   if (core.options.writeHooks.length === 0) return checked
   // A new one for each hook, so that the next one does not see what a hook did to its records.
   const change = () =>

@@ -64,6 +64,7 @@ const ownTables: { readonly [name in keyof Schemas]: readonly string[] } = {
     "migration",
     "idempotency_key",
     "saved_view",
+    "audit",
     "task",
     "task_part",
     "task_refusal",

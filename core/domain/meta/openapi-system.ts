@@ -10,6 +10,7 @@ import type { Hooks } from "../hook/declaration.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
+import { auditPath } from "./openapi-audit.ts"
 import { filePaths } from "./openapi-download.ts"
 import { formPaths } from "./openapi-form.ts"
 import type { OpenForm } from "./openapi-form.ts"
@@ -492,6 +493,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...savedViewPaths(parentPath(basePath), systemTag),
       ...files,
       ...(parts.admin ? hookPaths(parentPath(basePath), parts.hooks, hooksTag) : {}),
+      ...(parts.admin ? auditPath(parentPath(basePath), systemTag) : {}),
       ...(parts.jobs && parts.admin ? jobPaths(parentPath(basePath), freeTag(subjects, "jobs")) : {}),
       ...(parts.tasks ? taskPaths(parentPath(basePath), freeTag(subjects, "tasks")) : {}),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))

@@ -344,6 +344,44 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
     })
   })
 
+  it("are in the audit: who did what to them, narrowed by the address, with a way there", async () => {
+    await using({}, async (page, jobs, sent) => {
+      await jobs.open("/queues")
+      await jobs.button("Pause test/broken").click()
+      await jobs.toast("test/broken is paused").waitFor()
+      await jobs.button("Resume test/broken").click()
+      await jobs.toast("test/broken goes on").waitFor()
+      await page.getByRole("link", { name: "Audit" }).click()
+      await page.getByRole("heading", { name: "Audit", level: 1 }).waitFor()
+      await page.getByRole("button", { name: "Jobs resumed" }).first().waitFor()
+      await page.getByLabel("What", { exact: true }).selectOption({ label: "Jobs paused" })
+      await page.getByRole("button", { name: "Jobs resumed" }).first().waitFor({ state: "detached" })
+      await page.getByRole("button", { name: "Jobs paused" }).first().click()
+      await jobs.detail.getByRole("link", { name: "test/broken" }).waitFor()
+      await jobs.detail.getByRole("button", { name: "Only this person" }).click()
+      await page.getByRole("button", { name: /^Only / }).waitFor()
+      const { searchParams } = new URL(page.url())
+      expect([searchParams.get("what"), searchParams.has("who"), searchParams.has("id")]).toEqual([
+        "job.paused",
+        true,
+        false
+      ])
+      await page.getByRole("searchbox", { name: "Search the audit" }).fill("nothing like it")
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Nothing was found" }).waitFor()
+      await page.getByRole("button", { name: "Show everything" }).click()
+      await page.getByRole("button", { name: "Jobs resumed" }).first().click()
+      await jobs.detail.getByRole("link", { name: "test/broken" }).click()
+      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor()
+      expect(sent.filter((each) => each.includes("/api/audit")).every((each) => each.startsWith("GET "))).toBe(true)
+    })
+    await using({ role: "sales", allow: /40[34]/ }, async (page, _, sent) => {
+      await page.goto(`${stage.url}/-/audit`)
+      await page.getByRole("heading", { name: "Not found" }).waitFor()
+      expect(sent.filter((each) => each.includes("/api/audit"))).toEqual([])
+    })
+  })
+
   it("says what is wrong when the service refuses, with a way on", async () => {
     await using({ allow: /503/ }, async (page, jobs) => {
       await page.route("**/api/jobs/failed?**", (route) =>

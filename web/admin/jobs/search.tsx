@@ -1,10 +1,10 @@
 /** What the lists of jobs share: the search, the picker of a name, the payload of a job, and what is chosen of the rows. The address has the searched text; a choice is of this visit. */
 
-import { Search } from "lucide-react"
-import { type ReactNode, useId, useRef, useState } from "react"
+import { type ReactNode, useId, useState } from "react"
 import { setQuery, usePlace } from "../ground/location.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Choice } from "../place/parts.tsx"
+import { SearchBar } from "../place/search.tsx"
 import { useWhole } from "./queues.ts"
 
 /** What a job of a list works on, in full. */
@@ -43,41 +43,9 @@ export const NamePicker = ({ names }: { readonly names: readonly string[] }): Re
   )
 }
 
-/** The service searches for no longer texts. */
-const longest = 200
-
 export const SearchJobs = (): ReactNode => {
   const w = useMessages().jobs
-  const searched = usePlace().query.get("search") ?? ""
-  const input = useRef<HTMLInputElement>(null)
-  const search = (text: string): void => {
-    if (text !== searched) setQuery({ search: text || null, id: null })
-  }
-  return (
-    <form
-      role="search"
-      className="input"
-      onSubmit={(event) => {
-        event.preventDefault()
-        search(input.current?.value.trim() ?? "")
-      }}
-    >
-      <Search className="icon" aria-hidden="true" />
-      <input
-        key={searched}
-        ref={input}
-        type="search"
-        aria-label={w.search}
-        placeholder={w.search}
-        title={w.searchHint}
-        defaultValue={searched}
-        maxLength={longest}
-        onChange={({ target }) => {
-          if (target.value === "") search("")
-        }}
-      />
-    </form>
-  )
+  return <SearchBar label={w.search} hint={w.searchHint} />
 }
 
 /** Jobs that are chosen of those that are listed. What is listed no longer is chosen no longer. */

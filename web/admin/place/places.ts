@@ -1,13 +1,13 @@
 /** The app's own pages beside those of resources, and which of them a user may open. The service decides what a page may do. */
 
-import { CircleAlert, KeyRound, Mail, Users, Webhook } from "lucide-react"
+import { CircleAlert, KeyRound, Mail, ScrollText, Users, Webhook } from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import { config } from "../config.ts"
 import { type App, useApp } from "../ground/app.ts"
 import { type Messages, useMessages } from "../messages/locale.tsx"
 
 export interface Place {
-  readonly name: "jobs" | "webhooks" | "mails" | "users" | "account"
+  readonly name: "jobs" | "webhooks" | "audit" | "mails" | "users" | "account"
   /** Its address in the app. `outside`: the address is not a page of the app. */
   readonly to: string
   readonly outside: boolean
@@ -37,6 +37,9 @@ const placesOf = ({ catalogue, isAdmin }: App, w: Messages["place"]): readonly P
         icon: Webhook,
         group: "operations"
       }] as const
+      : []),
+    ...(isAdmin
+      ? [{ ...inside, name: "audit", to: "/-/audit", label: w.audit, icon: ScrollText, group: "operations" }] as const
       : []),
     ...(isAdmin && config.mails !== undefined
       ? [{ name: "mails", to: config.mails, outside: true, label: w.mails, icon: Mail, group: "operations" }] as const

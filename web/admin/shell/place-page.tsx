@@ -10,6 +10,7 @@ const pages = {
   import: lazy(() => import("../task/page.tsx").then(({ ImportPage }) => ({ default: ImportPage }))),
   jobs: lazy(() => import("../jobs/page.tsx").then(({ JobsPage }) => ({ default: JobsPage }))),
   webhooks: lazy(() => import("../webhooks/page.tsx").then(({ WebhooksPage }) => ({ default: WebhooksPage }))),
+  audit: lazy(() => import("../audit/page.tsx").then(({ AuditPage }) => ({ default: AuditPage }))),
   users: lazy(() => import("../users/page.tsx").then(({ UsersPage }) => ({ default: UsersPage }))),
   account: lazy(() => import("../account/page.tsx").then(({ AccountPage }) => ({ default: AccountPage })))
 }

@@ -46,6 +46,10 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
         update jobs._private_jobs set attempts = 1, locked_by = 'web-1:17 pool-x', locked_at = now() where payload->>'order' = '23';
         insert into jobs.progress (id, attempt, done, total, note)
         select id, 1, 1200, 5000, 'warehouse 12 of the north' from jobs._private_jobs where payload->>'order' = '23'`)
+      await open("/-/audit", page.getByRole("button", { name: "Jobs retried" }).first())
+      await keys.press(page.getByRole("button", { name: "Jobs retried" }).first())
+      await jobs.detail.getByText("test/ordered").waitFor()
+      await seen("audit")
       await open("/-/jobs/waiting?state=running", jobs.row("test/long"))
       await keys.press(page.getByRole("button", { name: "test/long" }))
       await jobs.detail.getByText("web-1:17").waitFor()

@@ -1,0 +1,107 @@
+/**
+ * Notes in the audit what happens to accounts and keys, as the auth server of this process tells it. Accounts have a database of their own, so an entry is a
+ * second statement after the act. An entry that cannot be kept stands in the log.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { AccountWatch, AuthEventName } from "../adapters/auth/auth-log.ts"
+import { keepNotes, type Notes } from "../core/app/ground/audit.ts"
+import { type AuditAct, boundedEntry } from "../core/domain/audit/entry.ts"
+import { Deployment } from "./deployment.ts"
+import { Ground } from "./layers/core.ts"
+
+/** What is noted. Sign-ins, tokens and refusals stand in the log only: they come far too often. */
+const acts: { readonly [event in AuthEventName]?: AuditAct } = {
+  "account-created": "account.created",
+  "account-invited": "account.invited",
+  "account-changed": "account.changed",
+  "role-changed": "account.role-changed",
+  "account-banned": "account.banned",
+  "account-unbanned": "account.unbanned",
+  "account-deleted": "account.deleted",
+  "link-asked": "account.link-sent",
+  "password-set": "account.password-set",
+  "password-changed": "account.password-changed",
+  "tokens-revoked": "account.sessions-ended",
+  "sessions-ended": "account.sessions-ended",
+  "second-factor-on": "account.second-factor-on",
+  "second-factor-off": "account.second-factor-off",
+  "recovery-codes-made": "account.recovery-codes-made",
+  "passkey-added": "account.passkey-added",
+  "passkey-removed": "account.passkey-removed",
+  "key-created": "key.created",
+  "key-revoked": "key.revoked"
+}
+
+type Names = ReadonlyMap<string, string>
+
+const unnamed: Names = new Map()
+
+/** Watches an auth server. `whenIdle` resolves once every entry is kept or lost. */
+const noteAccounts = (
+  { audit, namesOf }: Notes,
+  tenant: string | null
+): { readonly watch: AccountWatch; readonly whenIdle: () => Promise<void> } => {
+  const pending = new Set<Promise<void>>()
+  const watch: AccountWatch = (entry, changed, request) => {
+    const act = acts[entry.event]
+    if (act === undefined || audit === undefined) return
+    const { by, key, method, user } = entry
+    // Over HTTP, whoever is not named did it to themselves. A program is nobody.
+    const actor = request === undefined ? null : by ?? user ?? null
+    const ids = [actor, user].filter((id) => id !== null && id !== undefined)
+    const { after, before, fields, name } = changed
+    const details = {
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+      ...(fields === undefined ? {} : { fields }),
+      ...(method === undefined ? {} : { method })
+    }
+    const names = namesOf === undefined || ids.length === 0
+      ? Effect.succeed(unnamed)
+      : Effect.catch(namesOf(ids), () => Effect.succeed(unnamed))
+    const kept = Effect.runPromise(Effect.flatMap(names, (known) =>
+      keepNotes(audit, [
+        boundedEntry({
+          act,
+          actor: actor === null ? null : { id: actor, name: known.get(actor) ?? null },
+          tenant,
+          key: null,
+          subject: key !== undefined
+            ? { kind: "key", id: key, name: name ?? null }
+            : user === undefined
+            ? null
+            : { kind: "account", id: user, name: name ?? known.get(user) ?? null },
+          details,
+          request: request ?? null
+        })
+      ])))
+    pending.add(kept)
+    void kept.finally(() => pending.delete(kept))
+  }
+  return {
+    watch,
+    whenIdle: async () => {
+      await Promise.all(pending)
+    }
+  }
+}
+
+/** Watches the accounts of this process until the scope ends, which waits for entries under way. */
+export const accountNotes = Layer.effectDiscard(
+  Effect.gen(function*() {
+    const { accounts } = yield* Deployment
+    const { core } = yield* Ground
+    if (accounts === null) return
+    const tenant = accounts.tenant === undefined ? null : String(accounts.tenant)
+    const { watch, whenIdle } = noteAccounts(core, tenant)
+    const end = accounts.watch(watch)
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => {
+        end()
+        return whenIdle()
+      })
+    )
+  })
+)
