@@ -14,6 +14,7 @@ import {
   readOnlyWaitMs,
   shutdownGraceMs
 } from "../../core/domain/job/definition.ts"
+import { errorMark, errorStack, errorText } from "../../core/domain/job/failure.ts"
 import { apartUs } from "../../core/domain/job/rate.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
@@ -286,9 +287,16 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   }
 
   /** Ends a failed try, if this process still has the job. `attempt`: the count of attempts that the job has by now. */
-  const fail = async (lane: Lane, row: Fetched, attempt: number, message: string): Promise<void> => {
+  const fail = async (
+    lane: Lane,
+    row: Fetched,
+    attempt: number,
+    message: string,
+    stack: string | null = null
+  ): Promise<void> => {
     try {
-      await engine.run(failSql, [row.id, row.locked_by, attempt, message])
+      const text = stack === null ? message : `${message}${errorMark}${stack}`
+      await engine.run(failSql, [row.id, row.locked_by, attempt, text])
     } finally {
       engine.leases.release([row])
     }
@@ -313,7 +321,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       code: codeOf(error)
     })
     // A try that does not count has given its attempt back.
-    await fail(lane, row, counts || fatal || retryAt === null ? row.attempts : row.attempts - 1, message)
+    const attempt = counts || fatal || retryAt === null ? row.attempts : row.attempts - 1
+    await fail(lane, row, attempt, message, errorStack(error))
     return false
   }
 
@@ -354,8 +363,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       // Its outcome could not be kept, or the next run of its schedule. The lease of a job that cannot be failed either ends by itself.
       log("error", "jobs-work", { name: lane.job.name, code: codeOf(error) })
       if (engine.leases.leave(row)) {
-        const message = error instanceof Error ? error.message : String(error)
-        await fail(lane, row, row.attempts, message).catch(() => {})
+        await fail(lane, row, row.attempts, errorText(error), errorStack(error)).catch(() => {})
       }
       return false
     } finally {

@@ -19,6 +19,7 @@ type CountsRow =
     readonly [time in "next_due" | "oldest_due" | "next_run" | "last_run" | "paused_at"]: string | null
   }
   & { readonly last_state: LastRun["state"] }
+type ErrorRow = Columns & { readonly at: string; readonly message: string; readonly stack: string | null }
 type FailedRow = Columns & { readonly payload: string | null; readonly group_key: string | null }
 
 // Runs of schedules are the jobs with negative ids; those that were cancelled before they began have had no attempt.
@@ -121,6 +122,19 @@ export const makeQueue = (
             failedAt: String(row["failed_at"])
           }))
       ),
+    errors: (id) =>
+      isId(id)
+        ? Effect.map(
+          run<ErrorRow>(
+            `select ${
+              instant("at")
+            } as at, attempt, message, stack from ${s}.errors where id = $1::text::bigint order by number desc`,
+            [id]
+          ),
+          ({ rows }) =>
+            rows.map(({ at, attempt, message, stack }) => ({ at, attempt: Number(attempt), message, stack }))
+        )
+        : Effect.succeed([]),
     retry: (chosen) =>
       Effect.tap(choose("_retry", chosen), (count) =>
         Effect.sync(() => {

@@ -13,10 +13,11 @@ import { dirname, join } from "node:path"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { hookPrefix, largestMessage, takeUpMs } from "../../core/domain/job/definition.ts"
 import { unstorableText } from "../../core/domain/job/enqueue.ts"
+import { errorMark, mostErrors } from "../../core/domain/job/failure.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
-export const ownLevel = 4
+export const ownLevel = 5
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
@@ -73,6 +74,9 @@ ${steps.join("\n")}
   end loop;
 end $steps$`
 }
+
+/** What stands between a message and its stack on the way to the trigger, as SQL. Neither of them has it. */
+const stackMark = `e'\\x${errorMark.charCodeAt(0).toString(16)}'`
 
 /** The error of a job whose lease has ended. */
 const deadText = "The try ran past its timeout, or its worker died."
@@ -143,6 +147,16 @@ const ownStatements = (s: string): readonly string[] => [
   note text,
   at timestamptz not null default now()
 )`,
+  // Level 5. The last errors of each job, numbered from 1. They go with the job.
+  `create table if not exists ${s}.errors (
+  id bigint not null,
+  number integer not null,
+  attempt smallint not null,
+  at timestamptz not null default clock_timestamp(),
+  message text not null,
+  stack text,
+  primary key (id, number)
+)`,
   `insert into ${s}.chores (name) values ('minute'), ('day') on conflict do nothing`,
   // Workers ask for due jobs of one name. The library has no index for that.
   `create index if not exists service_due on ${s}._private_jobs (task_id, priority, run_at, id) where is_available`,
@@ -153,7 +167,7 @@ const ownStatements = (s: string): readonly string[] => [
   // workers of earlier versions do, has until the timeout. Nothing of a paused name begins: its row stays as it was. A try ends without success: the time of
   // the next one is set, soon where the lease has ended.
   `create or replace function ${s}.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare d ${s}.definitions; n integer; wait interval; paused timestamptz; ended boolean;
+declare d ${s}.definitions; n integer; wait interval; paused timestamptz; ended boolean; stack text;
 begin
   if new.locked_at is not null then
     select timeout, paused_at into wait, paused from ${s}.definitions where task_id = new.task_id;
@@ -167,6 +181,14 @@ begin
     select * into d from ${s}.definitions where task_id = new.task_id;
     ended := old.locked_at < now() - interval '4 hours' and new.last_error is not distinct from old.last_error;
     if ended then new.last_error := '${deadText}'; end if;
+    -- A worker puts the stack behind its message. The library's table has no column for it.
+    stack := nullif(split_part(new.last_error, ${stackMark}, 2), '');
+    new.last_error := split_part(new.last_error, ${stackMark}, 1);
+    if new.last_error is not null then
+      select coalesce(max(e.number), 0) + 1 into n from ${s}.errors e where e.id = new.id;
+      insert into ${s}.errors (id, number, attempt, message, stack) values (new.id, n, new.attempts, new.last_error, stack);
+      if n > ${mostErrors} then delete from ${s}.errors e where e.id = new.id and e.number <= n - ${mostErrors}; end if;
+    end if;
     if new.attempts >= new.max_attempts then
       new.run_at := old.run_at;
       new.key := null;
@@ -193,6 +215,10 @@ begin
   insert into ${s}.completed (id, task_id, attempts, run_at, started_at)
     select id, task_id, attempts, run_at, updated_at from gone where locked_by is not null;
   delete from ${s}.progress p using gone where p.id = gone.id;
+  -- Most jobs have no error, and cost nothing more.
+  if exists (select from gone where attempts > 1 or last_error is not null) then
+    delete from ${s}.errors e using gone where e.id = gone.id;
+  end if;
   for g in select s.task_id, s.group_key from ${s}.groups s join gone on s.head = gone.id order by 1, 2 loop
     -- Waits for transactions that have enqueued into the group and not committed yet.
     perform 1 from ${s}.groups s where s.task_id = g.task_id and s.group_key = g.group_key for update;
@@ -529,7 +555,7 @@ begin
   for r in select a.grantee::regrole::text as name from pg_class c, aclexplode(c.relacl) a where c.oid = to_regclass('${s}.completed')
     and a.privilege_type = 'DELETE' and a.grantee not in (0, c.relowner)
   loop
-    execute format('grant select, insert, update, delete on ${s}.progress to %s', r.name);
+    execute format('grant select, insert, update, delete on ${s}.progress, ${s}.errors to %s', r.name);
   end loop;
 end $grants$`
 ]

@@ -24,6 +24,7 @@ import type {
   FailedJob,
   FailedPosition,
   JobCounts,
+  JobError,
   PendingJob,
   PendingPosition
 } from "../domain/job/state.ts"
@@ -86,6 +87,8 @@ export interface QueueService {
    * a direct member of it, ignoring case; or the whole id. It looks into payloads of at most `longestListed` bytes, and at `mostSearched` jobs.
    */
   readonly failed: (page: FailedPage) => Effect.Effect<readonly FailedJob[], QueueError>
+  /** The last errors of a job, the newest first, at most `mostErrors`. They go with the job. */
+  readonly errors: (id: string) => Effect.Effect<readonly JobError[], QueueError>
   /** Gives failed jobs one more try, from now. Tells how many. */
   readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Removes failed jobs; what they held back in their groups goes on. Tells how many. */

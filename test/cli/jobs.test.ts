@@ -59,7 +59,7 @@ describe("jobs on the command line", () => {
     expect([worker.code, worker.stderr]).toEqual([1, expect.stringMatching(/jobs[^]*missing or out of date/)])
     expect((await project.quick("migration")).stdout).toMatch(/Wrote db\/migrations\/\d{3}_jobs\.sql/)
     expect((await project.quick("migration")).stdout).toContain("Nothing to write")
-    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied jobs 4")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied jobs 5")
     expect((await project.quick("migration", "--apply")).stdout).toContain("Nothing to apply")
     const none = await project.quick("jobs", "list")
     expect([none.code, none.stdout]).toEqual([0, "There are no jobs yet.\n"])

@@ -35,6 +35,43 @@ export const triesSuite = ({ countsOf, failedJobs, harness, has, held, run, star
     expect(JSON.parse(failed!.payload!)).toEqual({ n: 1 })
   })
 
+  it("keeps the last five errors of a job with their stacks, also over another try by hand, until it is gone", async () => {
+    let tries = 0
+    const job = defineJob({
+      name: "remembered",
+      maxAttempts: 6,
+      retryDelay: 0,
+      run: function failingTry() {
+        if (++tries <= 6) throw new Error(`no ${tries}\u001e`, { cause: new TypeError("deeper") })
+        return Promise.resolve()
+      }
+    })
+    await start(job)
+    const id = await job.enqueue(harness.db)
+    await harness.until(async () => {
+      await harness.advance(1 * seconds)
+      return await has("remembered", "failed", 1)()
+    })
+    const errors = await run(harness.queue.errors(id))
+    expect(errors.map(({ attempt, message }) => [attempt, message])).toEqual(
+      [6, 5, 4, 3, 2].map((attempt) => [attempt, `no ${attempt}`])
+    )
+    for (const { at, stack } of errors) {
+      expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+      expect(stack).toMatch(/^at .*failingTry/)
+      expect(stack).toContain("\nCaused by deeper\nat ")
+      expect(stack).not.toContain("Error: no")
+    }
+    expect((await failedJobs())[0]).toMatchObject({ id, error: "no 6" })
+    expect(await run(harness.queue.errors("none"))).toEqual([])
+    await run(harness.queue.pause("remembered", true, false))
+    await run(harness.queue.retry({ id }))
+    expect((await run(harness.queue.errors(id))).length).toBe(5)
+    await run(harness.queue.pause("remembered", false, false))
+    await harness.until(has("remembered", "completed", 1))
+    expect(await run(harness.queue.errors(id))).toEqual([])
+  })
+
   it("takes waits one by one where they are given, and the time that a try asks for", async () => {
     let tries = 0
     const at = await harness.now() + 40 * minutes

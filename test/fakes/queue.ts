@@ -15,6 +15,7 @@ import {
   takeUpMs
 } from "../../core/domain/job/definition.ts"
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
+import { errorStack, mostErrors } from "../../core/domain/job/failure.ts"
 import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
 import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
 import {
@@ -23,6 +24,7 @@ import {
   type BegunJob,
   type FailedJob,
   type JobCounts,
+  type JobError,
   type LastRun,
   longestListed,
   mostBehind,
@@ -75,6 +77,7 @@ interface Stored {
   lockedUntil: number
   triedUntil: number
   error: string | null
+  errors: readonly JobError[]
   readonly createdAt: number
   updatedAt: number
   readonly scheduled: boolean
@@ -194,7 +197,7 @@ export class FakeQueue {
     const ended = this.#jobs.filter((job) => !job.done && job.owner !== null && job.lockedUntil < this.#now)
     for (const job of ended) {
       const message = "The try ran past its timeout, or its worker died."
-      this.fail(job, job.owner!, { message, fatal: false, retryAt: null, counts: true })
+      this.fail(job, job.owner!, { error: null, message, fatal: false, retryAt: null, counts: true })
       if (job.attempts < job.maxAttempts) job.runAt = Math.min(job.runAt, this.#now + takeUpMs)
     }
     return ended.length
@@ -270,15 +273,20 @@ export class FakeQueue {
     job.updatedAt = this.#now
   }
 
+  #keepError(job: Stored, message: string, stack: string | null): void {
+    job.error = message
+    job.errors = [{ at: iso(this.#now), attempt: job.attempts, message, stack }, ...job.errors].slice(0, mostErrors)
+  }
+
   fail(
     job: Stored,
     owner: object,
-    { counts, fatal, message, retryAt }: Omit<Extract<Outcome, { readonly of: "failed" }>, "of" | "error">
+    { counts, error, fatal, message, retryAt }: Omit<Extract<Outcome, { readonly of: "failed" }>, "of">
   ): void {
     if (job.owner !== owner) return
     if (!counts) job.attempts--
     job.owner = null
-    job.error = message
+    this.#keepError(job, message, errorStack(error))
     job.updatedAt = this.#now
     if (fatal) job.maxAttempts = job.attempts
     const { model } = this.#definitions.get(job.name)!
@@ -351,6 +359,7 @@ export class FakeQueue {
       lockedUntil: 0,
       triedUntil: 0,
       error: null,
+      errors: [],
       createdAt: this.#now,
       updatedAt: this.#now,
       scheduled,
@@ -637,6 +646,7 @@ export class FakeQueue {
     counts: Effect.sync(() => this.#counts()),
     activity: (name) => Effect.sync(() => this.#activity(name)),
     failed: (page) => Effect.sync(() => this.#failed(page)),
+    errors: (id) => Effect.sync(() => this.#jobs.find((job) => job.id === id && !job.done)?.errors ?? []),
     retry: (chosen) =>
       Effect.sync(() => {
         const jobs = this.#chosen(chosen)

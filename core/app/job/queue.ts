@@ -16,6 +16,7 @@ import {
   type FailedJob,
   type FailedPosition,
   type JobCounts,
+  type JobError,
   longestListed,
   type PendingJob,
   type PendingPosition
@@ -98,10 +99,21 @@ const largestPage = 500
 /** The queue of a service that has none. */
 const empty: Pick<
   QueueService,
-  "activity" | "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
+  | "activity"
+  | "counts"
+  | "errors"
+  | "failed"
+  | "retry"
+  | "remove"
+  | "running"
+  | "pending"
+  | "hurry"
+  | "withdraw"
+  | "pause"
 > = {
   activity: () => Effect.succeed([]),
   counts: Effect.succeed([]),
+  errors: () => Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
   remove: () => Effect.succeed(0),
@@ -159,9 +171,12 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
 }
 
 /** A job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
-const jobJson = (job: BegunJob | FailedJob | PendingJob): string => {
+const jobJson = (
+  job: BegunJob | FailedJob | PendingJob,
+  more: { readonly errors?: readonly JobError[] } = {}
+): string => {
   const { payload, ...rest } = job
-  return `${JSON.stringify(rest).slice(0, -1)},"payload":${
+  return `${JSON.stringify({ ...rest, ...more }).slice(0, -1)},"payload":${
     payload === null ? "null" : shownPayload(job.name, payload)
   }}`
 }
@@ -224,16 +239,20 @@ export const makeQueueApp = (
     const page = jobs.slice(0, size)
     const last = jobs.length > size ? page.at(-1) : undefined
     const next = last === undefined ? null : seal.seal(context, JSON.stringify(positionOf(last)))
-    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+    return json(
+      200,
+      `{"jobs":[${page.map((job) => jobJson(job)).join(",")}],"next_page_token":${JSON.stringify(next)}}`
+    )
   }
 
   /** The first of the jobs that were found by an id, or a 404. */
   const only = <Job>(jobs: Effect.Effect<readonly Job[], QueueError>): Effect.Effect<Job, Problem> =>
     Effect.flatMap(ask(jobs), ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job))
 
-  /** The answer for one job, with its whole payload. */
+  /** The answer for one job, with its whole payload and its last errors. */
   const whole = (
     caller: Caller,
+    id: string,
     query: Query,
     jobs: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
   ): Effect.Effect<Reply, Problem> =>
@@ -241,7 +260,9 @@ export const makeQueueApp = (
       caller,
       () =>
         Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
-          Effect.map(only(jobs()), (job) => json(200, jobJson(job))))
+          Effect.flatMap(only(jobs()), (job) =>
+            Effect.map(ask(queue.errors(id)), (errors) =>
+              json(200, jobJson(job, { errors })))))
     )
 
   const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
@@ -387,7 +408,7 @@ export const makeQueueApp = (
             ))
       ),
     failed: (caller, query) => admin(caller, () => failed(caller, query)),
-    failedJob: (caller, id, query) => whole(caller, query, () => queue.failed({ id })),
+    failedJob: (caller, id, query) => whole(caller, id, query, () => queue.failed({ id })),
     retry: (caller, id, query) =>
       one(
         caller,
@@ -399,9 +420,9 @@ export const makeQueueApp = (
     remove: (caller, id, query) =>
       one(caller, query, "job.deleted", () => queue.failed({ id }), () => ask(queue.remove({ id }))),
     running: (caller, query) => admin(caller, () => running(caller, query)),
-    runningJob: (caller, id, query) => whole(caller, query, () => queue.running({ id })),
+    runningJob: (caller, id, query) => whole(caller, id, query, () => queue.running({ id })),
     pending: (caller, query) => admin(caller, () => pending(caller, query)),
-    pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
+    pendingJob: (caller, id, query) => whole(caller, id, query, () => queue.pending({ id })),
     hurry: (caller, id, query) =>
       one(caller, query, "job.run", () => queue.pending({ id }), () => ask(Effect.map(queue.hurry(id), Number))),
     cancel: (caller, id, query) => one(caller, query, "job.cancelled", () => queue.pending({ id }), cancel),

@@ -84,6 +84,7 @@ const ownTables: { readonly [name in keyof Schemas]: readonly string[] } = {
     "group_waiting",
     "completed",
     "chores",
+    "errors",
     "failed"
   ],
   webhooks: ["subscriptions", "deliveries", "attempts"]

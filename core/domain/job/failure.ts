@@ -33,11 +33,41 @@ export const leftToOthers = (now: number, since: number, message: string): LeftT
 /** Longest error text that is kept, in characters. */
 const longestError = 2_000
 
+/** Most errors of a job that are kept: the last ones. */
+export const mostErrors = 5
+
+/** Longest stack that is kept, in characters. */
+const longestStack = 4_000
+
+/** A character that stands between a message and its stack, where both are one text. Neither has it. */
+export const errorMark = "\u001e"
+
+const storable = (text: string): string => text.replaceAll("\0", "").replaceAll(errorMark, "").toWellFormed()
+
 /** An error as it is kept with the job: its message, without what a database cannot hold. */
 export const errorText = (error: unknown): string => {
   const text = error instanceof Error ? error.message === "" ? error.name : error.message : String(error)
-  const clean = text.replaceAll("\0", "").toWellFormed()
+  const clean = storable(text)
   return clean === "" ? "The job failed without a message." : clean.slice(0, longestError).toWellFormed()
+}
+
+/** The frames of a stack, without the message before them, whose own lines may look like frames. Somebody may have changed the message since. */
+const framesOf = ({ message, stack }: Error): readonly string[] => {
+  const at = typeof stack === "string" ? stack.indexOf(message) : -1
+  return typeof stack !== "string" || at === -1
+    ? []
+    : stack.slice(at + message.length).split("\n").map((line) => line.trim()).filter((line) => line.startsWith("at "))
+}
+
+/** The stack of an error, and those of what caused it, as they are kept with the job; null: it has none. */
+export const errorStack = (error: unknown): string | null => {
+  const lines: string[] = []
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if (depth > 0) lines.push(`Caused by ${errorText(at)}`)
+    lines.push(...framesOf(at))
+  }
+  const text = storable(lines.join("\n"))
+  return text === "" ? null : text.slice(0, longestStack).toWellFormed()
 }
 
 /** Whether an error is the database's refusal of writes (SQLSTATE 25006), however deep it was wrapped. */

@@ -57,6 +57,16 @@ export interface ActivityMinute {
   readonly longestMs: number | null
 }
 
+/** How a try of a job failed. For admins only. */
+export interface JobError {
+  readonly at: string
+  /** Which try it was. */
+  readonly attempt: number
+  readonly message: string
+  /** The frames of its stack, one a line; null: it had none. */
+  readonly stack: string | null
+}
+
 /** A job that used up its tries or failed for good. */
 export interface FailedJob {
   readonly id: string

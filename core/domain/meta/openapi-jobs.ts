@@ -1,5 +1,6 @@
 /** What the OpenAPI document tells admins of the queue: counts, pauses, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
 
+import { mostErrors } from "../job/failure.ts"
 import { activityMinutes, jobStates, longestListed, mostBehind, mostSearched } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref } from "./openapi-schema.ts"
@@ -43,7 +44,7 @@ const counts = whole({
   }
 })
 
-const failed = whole({
+const failedMembers = {
   id: text,
   name: text,
   attempts: count,
@@ -56,9 +57,10 @@ const failed = whole({
     description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
   },
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
-})
+}
+const failed = whole(failedMembers)
 
-const pending = whole({
+const pendingMembers = {
   id: text,
   name: text,
   state: { enum: ["waiting", "retrying"] },
@@ -73,11 +75,23 @@ const pending = whole({
     description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
   },
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
-})
+}
+const pending = whole(pendingMembers)
+
+/** What a job alone has besides: its last errors. */
+const errors = {
+  description: `The errors of its last tries, the newest first, at most ${mostErrors}. They go with the job.`,
+  ...list(whole({
+    at: instant,
+    attempt: { ...count, description: "Which try it was." },
+    message: text,
+    stack: { ...orNull(text), description: "The frames of its stack, one a line." }
+  }))
+}
 
 const amount: Doc = { type: "number", minimum: 0 }
 
-const running = whole({
+const runningMembers = {
   id: text,
   name: text,
   attempt: { ...count, description: "The try that runs, from 1." },
@@ -94,7 +108,8 @@ const running = whole({
     description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
   },
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
-})
+}
+const running = whole(runningMembers)
 
 const minute = whole({
   at: { ...instant, description: "When the minute began." },
@@ -158,11 +173,11 @@ export const jobPaths = (parent: string, tag: string): Doc => {
       ...refusals(400, 401, 403)
     }
   })
-  const single = (operationId: string, summary: string, job: Doc): Doc => ({
+  const single = (operationId: string, summary: string, members: { readonly [name: string]: Doc }): Doc => ({
     operationId,
     tags: [tag],
     summary,
-    responses: { "200": answered("The job.", job), ...refusals(400, 401, 403, 404) }
+    responses: { "200": answered("The job.", whole({ ...members, errors })), ...refusals(400, 401, 403, 404) }
   })
   const pause = (operationId: string, summary: string): Doc => ({
     post: {
@@ -206,7 +221,7 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     [`${parent}/jobs/failed:retry`]: { post: all("retryFailedJobs", "Gives all failed jobs of a name one more try") },
     [`${parent}/jobs/failed/{id}`]: {
       parameters: [id],
-      get: single("getFailedJob", "A failed job with its whole payload", failed),
+      get: single("getFailedJob", "A failed job with its whole payload", failedMembers),
       delete: one("deleteFailedJob", "Deletes a failed job for good")
     },
     [`${parent}/jobs/failed/{id}:retry`]: {
@@ -218,7 +233,7 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     },
     [`${parent}/jobs/running/{id}`]: {
       parameters: [id],
-      get: single("getRunningJob", "A job that runs, with its whole payload", running)
+      get: single("getRunningJob", "A job that runs, with its whole payload", runningMembers)
     },
     [`${parent}/jobs/pending`]: {
       get: page(
@@ -230,7 +245,7 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     },
     [`${parent}/jobs/pending/{id}`]: {
       parameters: [id],
-      get: single("getPendingJob", "A job that waits, with its whole payload", pending),
+      get: single("getPendingJob", "A job that waits, with its whole payload", pendingMembers),
       delete: one("cancelPendingJob", "Cancels a job that waits", 409)
     },
     [`${parent}/jobs/pending/{id}:run`]: {

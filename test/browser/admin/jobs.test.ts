@@ -28,7 +28,7 @@ afterAll(() => stage?.stop())
 beforeEach(async () => {
   if (chromiumPath === null) return
   await stage.database.execute([
-    "delete from jobs.group_waiting; delete from jobs._private_jobs where id > 0; delete from jobs.groups;",
+    "delete from jobs.group_waiting; delete from jobs._private_jobs where id > 0; delete from jobs.groups; delete from jobs.errors;",
     failed("test/broken", { order: "17", note: markup }, `SMTP 550: ${markup}\nsecond line`),
     failed("test/broken", { order: "18" }, "SMTP 551: mailbox unavailable"),
     failed("test/ordered", { n: 1 }, "The receiver is away", "customer 7"),
@@ -82,6 +82,22 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       await jobs.error.getByText("SMTP 550").waitFor()
       await page.keyboard.press("Escape")
       await jobs.detail.waitFor({ state: "detached" })
+    })
+  })
+
+  it("shows the errors of earlier tries with their stacks in a fold, as text", async () => {
+    await stage.database.execute(`insert into jobs.errors (id, number, attempt, message, stack)
+      select id, n, n, 'try ' || n || ' <b>' , 'at deliver (mail.ts:' || n || ':1)' from jobs._private_jobs, generate_series(1, 2) n
+      where payload->>'order' = '18'`)
+    await using({}, async (page, jobs) => {
+      await jobs.open()
+      await jobs.openJob("test/broken")
+      await page.getByText("The last 2 errors, with their stacks").click()
+      await jobs.detail.getByRole("region", { name: "Try 2" }).getByText("try 2 <b>").waitFor()
+      expect(await jobs.detail.getByLabel("Stack").allInnerTexts()).toEqual([
+        "at deliver (mail.ts:2:1)",
+        "at deliver (mail.ts:1:1)"
+      ])
     })
   })
 

@@ -13,7 +13,11 @@ export interface Queue extends JobCounts {
 }
 
 /** A job as answers have it: its payload is JSON, and null in lists where it is long. */
-type Told<Job> = Omit<Job, "payload"> & { readonly payload: unknown }
+type Told<Job> = Omit<Job, "payload"> & {
+  readonly payload: unknown
+  /** Of its tries that failed. Lists have none. */
+  readonly errors?: readonly state.JobError[]
+}
 
 export type FailedJob = Told<state.FailedJob>
 export type PendingJob = Told<state.PendingJob>
@@ -71,12 +75,15 @@ export const useJobs = <Job>(
 export const jobPath = (list: List, { id }: { readonly id: string }, verb = ""): string =>
   `/jobs/${list}/${encodeURIComponent(id)}${verb}`
 
-/** A job with its payload: a list leaves out long ones. */
+/** Tries of a job that have ended. */
+const triesOf = (job: BegunJob | FailedJob | PendingJob): number => "attempts" in job ? job.attempts : job.attempt - 1
+
+/** A job with its payload and its errors: a list leaves out long payloads, and all errors but the last. */
 export const useWhole = <Job extends BegunJob | FailedJob | PendingJob>(list: List, job: Job): Job =>
   useQuery({
-    queryKey: ["jobs", list, "whole", job.id],
+    queryKey: ["jobs", list, "whole", job.id, triesOf(job)],
     // A payload that is null itself has four bytes.
-    enabled: job.payload === null && job.payloadBytes > 4,
+    enabled: triesOf(job) > 0 || (job.payload === null && job.payloadBytes > 4),
     queryFn: async ({ signal }): Promise<Job> =>
       (await client.request<Job>({ method: "GET", path: jobPath(list, job), system: true, signal })).data
   }).data ?? job

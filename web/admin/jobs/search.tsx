@@ -5,16 +5,18 @@ import { setQuery, usePlace } from "../ground/location.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Choice } from "../place/parts.tsx"
 import { SearchBar } from "../place/search.tsx"
+import { Errors } from "./errors.tsx"
 import { useWhole } from "./queues.ts"
 
-/** What a job of a list works on, in full. */
+/** How the tries of a job of a list failed, and what it works on, in full. */
 export const Payload = (
   { job, list }: { readonly job: Parameters<typeof useWhole>[1]; readonly list: Parameters<typeof useWhole>[0] }
 ): ReactNode => {
   const w = useMessages().jobs
-  const { payload } = useWhole(list, job)
+  const { errors = [], payload } = useWhole(list, job)
   return (
     <>
+      <Errors errors={errors} />
       <h2>{w.payload}</h2>
       <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
     </>

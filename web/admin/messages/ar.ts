@@ -544,6 +544,9 @@ export const ar: AppMessages = {
     }
   },
   jobs: {
+    errors: (count, numeral) => count === 1 ? "آخر خطأ مع تتبع المكدس" : `آخر الأخطاء (${numeral}) مع تتبع المكدس`,
+    errorOf: (numeral) => `المحاولة ${numeral}`,
+    stack: "تتبع المكدس",
     failed: "فاشلة",
     queues: "الطوابير",
     schedules: "الجداول",

@@ -555,6 +555,10 @@ export const de: AppMessages = {
     }
   },
   jobs: {
+    errors: (count, numeral) =>
+      count === 1 ? "Der letzte Fehler mit Aufrufen" : `Die letzten ${numeral} Fehler mit Aufrufen`,
+    errorOf: (numeral) => `Versuch ${numeral}`,
+    stack: "Aufrufe",
     failed: "Fehlgeschlagen",
     queues: "Warteschlangen",
     schedules: "Zeitpläne",

@@ -552,6 +552,10 @@ export const en = {
     }
   },
   jobs: {
+    errors: (count: number, numeral: string): string =>
+      count === 1 ? "The last error, with its stack" : `The last ${numeral} errors, with their stacks`,
+    errorOf: (numeral: string): string => `Try ${numeral}`,
+    stack: "Stack",
     failed: "Failed",
     queues: "Queues",
     schedules: "Schedules",

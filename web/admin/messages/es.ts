@@ -559,6 +559,10 @@ export const es: AppMessages = {
     }
   },
   jobs: {
+    errors: (count, numeral) =>
+      count === 1 ? "El último error, con su pila" : `Los últimos ${numeral} errores, con su pila`,
+    errorOf: (numeral) => `Intento ${numeral}`,
+    stack: "Pila de llamadas",
     failed: "Fallidas",
     queues: "Colas",
     schedules: "Horarios",

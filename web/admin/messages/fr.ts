@@ -560,6 +560,10 @@ export const fr: AppMessages = {
     }
   },
   jobs: {
+    errors: (count, numeral) =>
+      count === 1 ? "La dernière erreur, avec sa pile" : `Les ${numeral} dernières erreurs, avec leur pile`,
+    errorOf: (numeral) => `Essai ${numeral}`,
+    stack: "Pile d’appels",
     failed: "En échec",
     queues: "Files",
     schedules: "Planifications",
