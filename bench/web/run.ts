@@ -26,7 +26,7 @@ const usage = `node bench/web/run.ts --password PASSWORD [--url URL] [--email EM
 
   --rounds N    rounds in which the pages take turns, default 3
   --slow N      slows the processor N times
-  --only NAMES  of first, jump, scroll, drag, touch, peek, heap; default all but heap
+  --only NAMES  of first, jump, scroll, drag, touch, peek, groups, heap; default all but heap
   --screens N   how far heap goes on, default 10,000`
 
 const { values } = parseArgs({
@@ -36,7 +36,7 @@ const { values } = parseArgs({
     password: { type: "string" },
     rounds: { type: "string", default: "3" },
     slow: { type: "string", default: "1" },
-    only: { type: "string", default: "first,jump,scroll,drag,touch,peek" },
+    only: { type: "string", default: "first,jump,scroll,drag,touch,peek,groups" },
     screens: { type: "string", default: "10000" }
   }
 })
@@ -282,6 +282,23 @@ try {
     const p95 = (times: readonly number[]): string => `${ms(median(times))}, ${ms(quantile(times, 0.95))}`
     line(["peek open, from the key to the row's values: median, p95", p95(rows), "", "", "100 ms"])
     line(["peek open, from the key to the whole record: median, p95", p95(whole), "", "", ""])
+  }
+  if (only.has("groups")) {
+    // The same rows in groups, beside the rows by hand, which have none.
+    const groups = `${addresses[0]}?group=status`
+    const taken: number[] = []
+    for (let run = 0; run < 5 * rounds; run++) taken.push(await firstRows(pages[0], groups))
+    line(["first rows in groups: median, p95", `${ms(median(taken))}, ${ms(quantile(taken, 0.95))}`, "", "", ""])
+    await load(pages[1])
+    for (const speed of [1_500, 6_000]) {
+      const found = await inTurn(pages, fromTop((page) => scroll(page, speed)))
+      tellFrames(`scrolling groups at ${speed} px/s`, ...found, "17 ms")
+    }
+    tellFrames(
+      "dragging the thumb over groups",
+      ...await inTurn(pages, fromTop(dragThumb)),
+      slow > 1 ? "50 ms" : "34 ms"
+    )
   }
   if (only.has("heap")) await measureHeap(pages[0], total)
   process.stdout.write(`\nload at the end ${loadavg()[0]!.toFixed(1)}\n`)

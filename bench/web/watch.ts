@@ -1,6 +1,6 @@
 /**
  * What is measured inside a page: when the first rows stand there, frames, long tasks, and whether rows are where they should be. It works on every
- * page whose scroller holds an element with the role `grid`, and whose rows are `aria-busy` until their record is there.
+ * page whose scroller holds an element with the role `grid` or `treegrid`, and whose rows are `aria-busy` until their record is there.
  */
 
 import type { Page } from "playwright-core"
@@ -36,7 +36,9 @@ type Measured = typeof globalThis & {
 export const noteFirstRows = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
     const look = (): void => {
-      if (document.querySelector("[data-index='0']:not([aria-busy])") === null) requestAnimationFrame(look)
+      // A head of a group is no row.
+      const row = "[data-index]:not([aria-busy]):not([data-line])"
+      if (document.querySelector(`${row}[data-index='0'], [data-line] ~ ${row}`) === null) requestAnimationFrame(look)
       else (globalThis as Measured).benchFirst = performance.now()
     }
     requestAnimationFrame(look)
@@ -53,7 +55,7 @@ export const firstRows = async (page: Page, address: string): Promise<number> =>
 export const during = async (page: Page, work: () => Promise<unknown>): Promise<Seen> => {
   await page.evaluate(() => {
     const seen: Watching = { frames: [], long: [], samples: 0, blank: 0, running: true }
-    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
     new PerformanceObserver((list) => {
       if (seen.running) seen.long.push(...list.getEntries().map(({ duration }) => duration))
     }).observe({ entryTypes: ["longtask"] })
@@ -83,7 +85,7 @@ export const during = async (page: Page, work: () => Promise<unknown>): Promise<
 /** Shows the rows around a row, and gives how long it took until they stood in the middle of the list. `total`: rows in all. */
 export const jump = (page: Page, row: number, total: number): Promise<number> =>
   page.evaluate(async ([to, all]) => {
-    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
     const begun = performance.now()
     const { jump: own } = globalThis as Measured
     if (own === undefined) scroller.scrollTop = to / all * (scroller.scrollHeight - scroller.clientHeight)
@@ -100,7 +102,7 @@ export const jump = (page: Page, row: number, total: number): Promise<number> =>
 /** Scrolls from the top for four seconds, at so many pixels a second. */
 export const scroll = (page: Page, pixels: number): Promise<void> =>
   page.evaluate(async (speed) => {
-    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
     let last = performance.now()
     const end = last + 4_000
     while (last < end) {
@@ -115,7 +117,8 @@ export const scroll = (page: Page, pixels: number): Promise<void> =>
  */
 export const dragThumb = async (page: Page): Promise<void> => {
   const { height, right, top } = await page.evaluate(() => {
-    const { height, right, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
+    const { height, right, top } = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
+      .getBoundingClientRect()
     return { height, right, top }
   })
   const begin = top + 22
@@ -126,7 +129,9 @@ export const dragThumb = async (page: Page): Promise<void> => {
     await page.mouse.move(right - 6, begin + (height - 60) * Math.abs(Math.sin(step / 20)))
     await page.waitForTimeout(25)
     if (step % 30 !== 29) continue
-    const at = await page.evaluate(() => document.querySelector("[role=grid]")!.parentElement!.scrollTop)
+    const at = await page.evaluate(() =>
+      document.querySelector("[role=grid], [role=treegrid]")!.parentElement!.scrollTop
+    )
     farthest = Math.max(farthest, at)
   }
   await page.mouse.up()
@@ -174,7 +179,7 @@ export const peek = async (page: Page): Promise<Peeked> => {
 /** Where the list stands, in pixels from its first row. */
 const standing = (page: Page): Promise<number> =>
   page.evaluate(() => {
-    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
     const { left, top } = scroller.getBoundingClientRect()
     const line = document.elementFromPoint(left + 60, top + 60)!.closest<HTMLElement>("[role=row]")!
     const box = line.getBoundingClientRect()
@@ -184,7 +189,7 @@ const standing = (page: Page): Promise<number> =>
 /** Does something that scrolls, and waits until the list has come to rest: the app puts the thumb right after a movement, which is another one. */
 const untilRest = async (page: Page, work: () => Promise<unknown>): Promise<void> => {
   await page.evaluate(() => {
-    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
     Object.assign(globalThis, {
       benchRest: new Promise((done) => {
         let quiet: ReturnType<typeof setTimeout> | undefined
@@ -206,7 +211,7 @@ const untilRest = async (page: Page, work: () => Promise<unknown>): Promise<void
 export const putThumb = (page: Page, share: number): Promise<void> =>
   untilRest(page, () =>
     page.evaluate((to) => {
-      const scroller = document.querySelector("[role=grid]")!.parentElement!
+      const scroller = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
       scroller.scrollTop = to * (scroller.scrollHeight - scroller.clientHeight)
     }, share))
 
@@ -217,7 +222,8 @@ export const putThumb = (page: Page, share: number): Promise<void> =>
 export const swipe = async (page: Page, times: number): Promise<number> => {
   const session = await page.context().newCDPSession(page)
   const { x, y } = await page.evaluate(() => {
-    const { height, left, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
+    const { height, left, top } = document.querySelector("[role=grid], [role=treegrid]")!.parentElement!
+      .getBoundingClientRect()
     return { x: left + 200, y: top + height * 0.8 }
   })
   const [length, step, pause] = [300, 24, 16]

@@ -223,6 +223,10 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
     { of: "list", group: ["margin"] },
     { of: "list", group: ["status", "status"] },
     { of: "list", group: ["status", "total", "id"] },
+    { of: "list", group: ["status"], folded: "*" },
+    { of: "list", group: ["status"], folded: ["a b"] },
+    { of: "list", group: ["status"], folded: Array.from({ length: 201 }, () => "a") },
+    { of: "board", by: "status", folded: ["*"] },
     { of: "calendar", by: ["status"] },
     { of: "calendar", by: ["created_at"], span: "year" },
     { of: "gallery", by: "contract" },
@@ -235,6 +239,7 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
   it("keep layouts, and leave out those with a hidden field", async () => {
     const layouts = [
       { of: "list", group: ["status", "total"] },
+      { of: "list", group: ["status"], folded: ["*", "paid", "!"] },
       { of: "board", by: "status", limits: { draft: 3 } },
       { of: "calendar", by: ["created_at"], span: "week" },
       { of: "gallery", by: "scan" },

@@ -2,7 +2,12 @@
 
 /** The layout of a view; null: the rows of a list, one by one. Members that say the usual are absent. */
 export type Layout =
-  | { readonly of: "list"; readonly group: readonly string[] }
+  | {
+    readonly of: "list"
+    readonly group: readonly string[]
+    /** Groups that are folded, by their values. With `*` among them, all but the others are. */
+    readonly folded?: readonly string[]
+  }
   | {
     readonly of: "board"
     readonly by: string

@@ -19,10 +19,14 @@ const mostDates = 2
 const mostLimits = 100
 const largestLimit = 1_000_000
 
+/** Most groups that a view holds as folded, and the longest name of one: two values, percent-encoded. */
+const mostFolded = 200
+const longestGroup = 1_300
+
 type Checked<A> = Result.Result<A, string>
 
 const members: ReadonlyMap<string, readonly string[]> = new Map([
-  ["list", ["group"]],
+  ["list", ["group", "folded"]],
   ["board", ["by", "limits"]],
   ["calendar", ["by", "span"]],
   ["gallery", ["by"]]
@@ -59,6 +63,10 @@ const checkLimits = (raw: unknown): Checked<{ readonly [value: string]: number }
     ? Result.succeed(Object.fromEntries(limits))
     : Result.fail(`limits must be an object of at most ${mostLimits} whole numbers from 1 to ${largestLimit}.`)
 }
+
+const isFolded = (raw: unknown): raw is readonly string[] =>
+  Array.isArray(raw) && raw.length <= mostFolded &&
+  raw.every((id) => typeof id === "string" && id.length <= longestGroup && /^[!-~]+$/.test(id))
 
 const each = (names: readonly string[], check: (name: string) => Checked<string>): Checked<readonly string[]> => {
   const checked: string[] = []
@@ -97,7 +105,11 @@ export const checkLayout = (raw: unknown, access: Access, accesses: Accesses): C
           onSuccess: () => name
         })
     )
-    return Result.map(group, (names) => ({ of, group: names }))
+    const { folded = [] } = raw
+    if (!isFolded(folded)) {
+      return Result.fail(`folded must be a list of at most ${mostFolded} groups, their values percent-encoded.`)
+    }
+    return Result.map(group, (names) => ({ of, group: names, ...(folded.length === 0 ? {} : { folded }) }))
   }
   if (of === "calendar") {
     if (!isNames(raw["by"], mostDates)) return Result.fail(`by must be a list of 1 to ${mostDates} dates.`)

@@ -38,7 +38,7 @@ export const useActive = (
     const cell = scroller.current?.querySelector<HTMLElement>(
       active.row === -1
         ? `[data-head] [data-column="${active.column}"]`
-        : `[data-index="${active.row}"] [data-column="${active.column}"], [data-index="${active.row}"][aria-busy] [data-column]`
+        : `[data-index="${active.row}"] [data-column="${active.column}"], [data-index="${active.row}"][aria-busy] [data-column], [data-index="${active.row}"][data-line] [data-column]`
     )
     if (cell === null || cell === undefined) return
     wantsFocus.current = false

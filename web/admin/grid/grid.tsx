@@ -8,6 +8,7 @@ import { useActive } from "./active.ts"
 import { type Column, offsetsOf, templateOf, tickWidth, totalOf } from "./columns.ts"
 import { eventsOf, type Handled } from "./grid-input.ts"
 import style from "./grid.module.css"
+import { type GridHeads, HeadLine } from "./head-line.tsx"
 import { Heading, type HeadingProps } from "./heading.tsx"
 import type { CellPlace, GridBounds } from "./place.ts"
 import { type Drawing, Row } from "./row.tsx"
@@ -59,6 +60,8 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps, Handled<Row>
   readonly initial?: CellPlace & { readonly top: number; readonly focus: boolean } | null
   readonly handle?: Ref<GridHandle>
   readonly layer?: (within: GridLayer) => ReactNode
+  /** The rows stand in groups, whose heads are lines among them. */
+  readonly heads?: GridHeads | undefined
 }
 
 export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
@@ -137,7 +140,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
         tabIndex={-1}
       >
         <div
-          role="grid"
+          role={props.heads === undefined ? "grid" : "treegrid"}
           aria-label={label}
           aria-rowcount={rows + 1}
           aria-colcount={columns.length + (tick === undefined ? 0 : 1)}
@@ -154,6 +157,19 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
           {heading}
           <div ref={body} role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
             {indexes.map((index) => {
+              const line = props.heads?.headAt(index) ?? null
+              if (line !== null) {
+                return (
+                  <HeadLine
+                    key={keyAt(index)}
+                    head={line}
+                    index={index}
+                    top={index * rowHeight - shift}
+                    active={active.row === index}
+                    span={bounds.lastColumn - bounds.firstColumn + 1}
+                  />
+                )
+              }
               const row = rowAt(index)
               return (
                 <Row
@@ -162,6 +178,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
                   index={index}
                   top={index * rowHeight - shift}
                   version={props.version}
+                  level={props.heads?.level}
                   active={active.row === index ? active.column : null}
                   selected={row !== undefined && tick !== undefined && tick.has(row, index)}
                   current={row !== undefined && current !== null && props.keyOf(row) === current}

@@ -77,6 +77,11 @@ export class Pages<T> {
     return this.#failed.values().next().value
   }
 
+  /** The number of pages in memory. */
+  get kept(): number {
+    return this.#pages.size
+  }
+
   /** All rows that are kept, in no order. */
   *rows(): Generator<T> {
     for (const page of this.#pages.values()) yield* page.items
@@ -94,6 +99,14 @@ export class Pages<T> {
     const since = performance.now() - this.#lastRound
     if (!moving || since >= pace.moving) this.#round()
     else this.#timer = setTimeout(() => this.#round(), Math.min(pace.rest, pace.moving - since))
+  }
+
+  /** None of the rows is visible any more: what is under way is not needed. */
+  rest(): void {
+    clearTimeout(this.#timer)
+    this.#wanted = [0, -1]
+    this.#round()
+    this.#lastRound = Number.NEGATIVE_INFINITY
   }
 
   /** Tries pages again that failed. */
@@ -147,7 +160,7 @@ export class Pages<T> {
     const [first, last] = this.#wanted
     for (const [number, controller] of this.#running) {
       // An adjacent page is allowed, because the next movement probably needs it.
-      if (number >= first - 1 && number <= last + 1) continue
+      if (first <= last && number >= first - 1 && number <= last + 1) continue
       controller.abort()
       this.#running.delete(number)
     }

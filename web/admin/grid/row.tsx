@@ -39,6 +39,8 @@ interface RowProps<Row> {
   readonly index: number
   readonly top: number
   readonly version: number
+  /** How deep the row stands in a tree. */
+  readonly level: number | undefined
   readonly active: number | null
   readonly selected: boolean
   readonly current: boolean
@@ -51,14 +53,24 @@ interface RowProps<Row> {
 }
 
 const RowLine = <Row extends object>(
-  { active, columns, current, dragged, drawing, drop, editing, index, offsets, row, selected, top }: RowProps<Row>
+  { active, columns, current, dragged, drawing, drop, editing, index, level, offsets, row, selected, top }: RowProps<
+    Row
+  >
 ): ReactNode => {
   const { card, cell, drag, editor, marks, tick } = drawing
   const place = { transform: `translateY(${top}px)` }
   if (row === undefined) {
     // A single element, because most rows are not loaded during a drag of the thumb. Its background has the stubs.
     return (
-      <div role="row" aria-rowindex={index + 2} className={style.row} style={place} data-index={index} aria-busy="true">
+      <div
+        role="row"
+        aria-rowindex={index + 2}
+        aria-level={level}
+        className={style.row}
+        style={place}
+        data-index={index}
+        aria-busy="true"
+      >
         {/* The key: otherwise this element, and the focus in it, would become the first cell of the record. */}
         <div
           key="gap"
@@ -77,6 +89,7 @@ const RowLine = <Row extends object>(
     <div
       role="row"
       aria-rowindex={index + 2}
+      aria-level={level}
       aria-selected={tick === undefined ? undefined : selected}
       aria-current={current ? true : undefined}
       className={style.row}
@@ -155,7 +168,8 @@ const RowLine = <Row extends object>(
 export const Row = memo(
   RowLine,
   (a, b) =>
-    a.row === b.row && a.index === b.index && a.top === b.top && a.version === b.version && a.active === b.active &&
+    a.row === b.row && a.index === b.index && a.top === b.top && a.version === b.version && a.level === b.level &&
+    a.active === b.active &&
     a.selected === b.selected && a.current === b.current && a.editing === b.editing && a.columns === b.columns &&
     a.offsets === b.offsets &&
     a.drop === b.drop && a.dragged === b.dragged &&

@@ -1,15 +1,10 @@
 /** The columns of a board: which there are, in which order, and which records each has. Pure. */
 
 import type { MetaField } from "../../client/index.ts"
-import type { Resource } from "../model/catalogue.ts"
-import { textOfSimple } from "../model/conditions.ts"
+import type { Group } from "../list/within.ts"
 import { plain } from "../model/plain.ts"
 
-/** A group of `:aggregate`. */
-export interface Group {
-  readonly group: { readonly [field: string]: unknown }
-  readonly measures: { readonly [measure: string]: unknown }
-}
+export { both, conditionOf, type Group } from "../list/within.ts"
 
 /** A column of a board. */
 export interface BoardColumn {
@@ -51,19 +46,6 @@ export const boardColumns = (field: MetaField, groups: readonly Group[] | null):
     ...[...found.values()].flatMap(({ group }) => columnId(group[field.name]) === "" ? [] : [column(group[field.name])])
   ]
 }
-
-/** A filter with one more condition. */
-export const both = (filter: string, condition: string): string =>
-  filter === "" ? condition : condition === "" ? filter : `(${filter}) AND ${condition}`
-
-/** The condition for the records whose field, or the field at the end of a path, has a value. */
-export const conditionOf = (resource: Resource, text: string, value: unknown): string =>
-  textOfSimple(
-    value === null || value === undefined
-      ? { field: text, is: "empty", values: [] }
-      : { field: text, is: "is", values: [plain(value)] },
-    resource
-  ) ?? ""
 
 /** The sums of a measure by column and currency. `""` stands for no currency. */
 export const sumsByColumn = (

@@ -38,16 +38,18 @@ const putInRow = ({ resource, rows }: Opening, record: AnyRecord): void => {
 const Beside = (props: BesideProps & { readonly keyText: string }): ReactNode => {
   const { handle, keyText, panel: Panel, peek, resource, rows, savedAt } = props
   const { format, t } = useLocale()
-  const count = rows.total?.count ?? 0
+  const place = rows.groups?.placeAt(peek.index)
+  const index = place?.index ?? peek.index
+  const count = place?.count ?? rows.total?.count ?? 0
   const numeral = format.count(count)
   return (
     <Panel
       resource={resource}
       keyText={keyText}
       row={rows.rowAt(peek.index)}
-      index={peek.index}
-      total={rows.total?.accuracy === "exact" ? numeral : t.list.about(numeral)}
-      last={peek.index + 1 >= count}
+      index={index}
+      total={place !== undefined || rows.total?.accuracy === "exact" ? numeral : t.list.about(numeral)}
+      last={peek.index + 1 >= (rows.groups?.count ?? count)}
       rests={peek.rests}
       savedAt={savedAt}
       onWalk={peek.walk}

@@ -47,7 +47,14 @@ export const ListFoot = (
     <footer className={style.foot}>
       {total !== null && total.count > 0 && (
         <span>
-          {t.list.position} <b>{position}</b> {filter === "" ? t.list.matching(text) : t.list.matchingFilter(text)}
+          {rows.groups === undefined
+            ? (
+              <>
+                {t.list.position} <b>{position}</b>{" "}
+                {filter === "" ? t.list.matching(text) : t.list.matchingFilter(text)}
+              </>
+            )
+            : <b>{text}</b>}
         </span>
       )}
       <span ref={slot} className={style.range} role="status" />

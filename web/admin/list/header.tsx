@@ -22,6 +22,7 @@ import { totalText } from "./total.ts"
 
 const DataAge = lazy(() => import("./age.tsx").then(({ DataAge }) => ({ default: DataAge })))
 const LayoutSwitch = lazy(() => import("./layout-switch.tsx").then(({ LayoutSwitch }) => ({ default: LayoutSwitch })))
+const GroupMenu = lazy(() => import("./group-menu.tsx").then(({ GroupMenu }) => ({ default: GroupMenu })))
 const ColumnPicker = lazy(() => import("./column-picker.tsx").then(({ ColumnPicker }) => ({ default: ColumnPicker })))
 
 interface HeaderProps {
@@ -110,6 +111,7 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
       {(total !== null || layout !== null) && resource.model.arguments === undefined && (
         <Suspense fallback={null}>
           <LayoutSwitch resource={resource} layout={layout} />
+          <GroupMenu resource={resource} layout={layout} />
         </Suspense>
       )}
       {!narrow && (

@@ -28,7 +28,8 @@ export const LayoutSwitch = ({ layout, resource }: SwitchProps): ReactNode => {
   const all = offered(resource)
   if (all.length === 1) return null
   const nameOf = (each: Layout): string => each?.of === "board" ? w.boardBy(fieldLabel(resource, each.by)) : w.rows
-  const plainly = (each: Layout): Layout => each?.of === "board" ? { of: "board", by: each.by } : each
+  const plainly = (each: Layout): Layout =>
+    each?.of === "board" ? { of: "board", by: each.by } : each?.of === "list" ? null : each
   const entries: readonly MenuEntry[] = all.map((each) => ({
     label: nameOf(each),
     chosen: sameLayout(each, plainly(layout)),
@@ -37,7 +38,7 @@ export const LayoutSwitch = ({ layout, resource }: SwitchProps): ReactNode => {
   return (
     <>
       <Menu label={w.name} name={w.name} className="btn quiet bare" entries={entries}>
-        {layout === null
+        {layout === null || layout.of === "list"
           ? <Rows3 className="icon" aria-hidden="true" />
           : <LayoutGrid className="icon" aria-hidden="true" />}
       </Menu>

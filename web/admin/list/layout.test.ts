@@ -32,7 +32,8 @@ describe("the layout of an address", () => {
     ["layout=calendar&by=due_on,created_at", { of: "calendar", by: ["due_on", "created_at"] }],
     ["layout=calendar&by=due_on&span=week", { of: "calendar", by: ["due_on"], span: "week" }],
     ["layout=gallery&by=scan", { of: "gallery", by: "scan" }],
-    ["group=status,customer.country", { of: "list", group: ["status", "customer.country"] }]
+    ["group=status,customer.country", { of: "list", group: ["status", "customer.country"] }],
+    ["group=note&folded=*,%21,a%252Cb", { of: "list", group: ["note"], folded: ["*", "!", "a%2Cb"] }]
   ])("%s is read, and printed as it was", (text, layout) => {
     expect(read(text)).toEqual(layout)
     expect(read(String(printed(text)))).toEqual(layout)
@@ -60,6 +61,13 @@ describe("the layout of an address", () => {
       of: "list",
       group: ["status", "note"]
     })
+  })
+
+  it("keeps what names a group, and nothing else, at most two hundred times", () => {
+    expect(read("group=note&folded=,a b,ü,a,a")).toEqual({ of: "list", group: ["note"], folded: ["a"] })
+    const many = read(`group=note&folded=${Array.from({ length: 300 }, (_, at) => at).join()}`)
+    expect(many?.of === "list" && many.folded?.length).toBe(200)
+    expect(read("layout=board&by=status&folded=a")).toEqual({ of: "board", by: "status" })
   })
 
   it("keeps limits of values with any sign, and no others", () => {

@@ -24,13 +24,17 @@ const isPictured = (field: MetaField): boolean =>
   holdsFiles(field) && (field.file?.accept ?? ["image/*"]).some((type) => type.startsWith("image/"))
 
 /** Whether rows can be grouped by a field, or by a path to one of one related record. */
-const isGrouped = (resource: Resource, text: string): boolean => {
+export const isGrouped = (resource: Resource, text: string): boolean => {
   const field = columnAt(resource, text)?.field
   return field !== undefined && field.filterable && hasOrder(field.kind) && !holdsFiles(field)
 }
 
 /** Most fields of groups, and most dates of a calendar. */
 const most = 2
+
+/** Most groups that an address names as folded, and what their names are made of. */
+const mostFolded = 200
+const isGroupName = /^[!-+\--~]{1,1300}$/
 
 /** The limits of `limits=pending:20,paid:5`. */
 const readLimits = (text: string): { readonly [value: string]: number } =>
@@ -75,7 +79,14 @@ export const readLayout = (query: URLSearchParams, resource: Resource): Layout =
     }
     default: {
       const group = [...new Set(query.get("group")?.split(",") ?? [])].filter((text) => isGrouped(resource, text))
-      return group.length === 0 ? null : { of: "list", group: group.slice(0, most) }
+      const folded = [...new Set(query.get("folded")?.split(",") ?? [])].filter((text) => isGroupName.test(text))
+      return group.length === 0
+        ? null
+        : {
+          of: "list",
+          group: group.slice(0, most),
+          ...(folded.length === 0 ? {} : { folded: folded.slice(0, mostFolded) })
+        }
     }
   }
 }
@@ -87,6 +98,7 @@ export const printLayout = (layout: Layout): { readonly [name: string]: string |
     layout: layout === null || layout.of === "list" ? null : layout.of,
     by: layout === null || layout.of === "list" ? null : [layout.by].flat().join(),
     group: layout?.of === "list" ? layout.group.join() : null,
+    folded: layout?.of === "list" ? layout.folded?.join() ?? null : null,
     span: layout?.of === "calendar" ? layout.span ?? null : null,
     limits: limits.map(([value, limit]) => `${encodeURIComponent(value)}:${limit}`).join() || null
   }

@@ -86,12 +86,13 @@ interface ListGridProps {
 
 /** Handles a key on a cell. True if it is handled. */
 const useKeys = (
-  { editing, peek, reorder, selecting, view }: ListGridProps,
+  { editing, narrow, peek, reorder, rows, selecting, view }: ListGridProps,
   ranges: RefObject<RangeHandle | null>
 ) => {
   const { t } = useLocale()
   return (event: React.KeyboardEvent, at: CellPlace, record: AnyRecord | undefined): boolean => {
     if (reorder.onKey(event, at)) return true
+    if (rows.groups?.onKey(event, at, at.column === (narrow ? 0 : -1)) === true) return true
     const ranged = ranges.current?.onKey(event)
     if (ranged !== undefined) return ranged
     if (record === undefined || at.row < 0) return false
@@ -122,6 +123,7 @@ const usePlaceLabel = ({ resource, rows, view }: ListGridProps) => {
   const reader = useReader()
   const [first] = view.order
   return (index: number): string => {
+    if (rows.groups !== undefined) return rows.groups.labelAt(index)
     const record = rows.rowAt(index)
     const sort = first === undefined ? undefined : resource.fields.get(first.field)
     const value = record === undefined || sort === undefined ? "" : textOf(resource, sort, record[sort.name], reader)
@@ -196,7 +198,8 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   return (
     <Grid<AnyRecord>
       label={resource.view.label.plural}
-      rows={total}
+      rows={rows.groups?.count ?? total}
+      heads={rows.groups}
       rowAt={reorder.rowAt}
       keyOf={key}
       current={peek.key}
@@ -235,7 +238,11 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       marks={(record) => ({
         deleted: (view.deleted && record["deleted_at"] != null) || live.marks.get(key(record)) === "gone",
         fresh: live.marks.get(key(record)) === "changed",
-        ...(live.marks.get(key(record)) === "left" ? { left: t.live.left } : {}),
+        ...(live.marks.get(key(record)) === "left"
+          ? { left: t.live.left }
+          : rows.groups?.isElsewhere(record) === true
+          ? { left: t.group.elsewhere }
+          : {}),
         saving: editing.isSaving(key(record))
       })}
       {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}
@@ -249,7 +256,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       onPeek={peek.toggle}
       onKey={onKey}
       onCellDown={(event, place) => ranges.current?.onCellDown(event, place) === true}
-      {...(narrow || rows.loading || reorder.drag !== undefined ? {} : {
+      {...(narrow || rows.loading || rows.groups !== undefined || reorder.drag !== undefined ? {} : {
         layer: (within) => (
           <Suspense fallback={null}>
             <Ranges

@@ -34,8 +34,12 @@ export const openRecord = (of: Opening, key: string, index: number, event?: Pres
   }
   const { path, query } = currentPlace()
   const list = addressOfList(path, query)
-  const position = index < 0
+  const place = rows.groups?.placeAt(index)
+  const position = index < 0 || place === null
     ? {}
+    : place !== undefined
+    // The neighbours of a record are those of its group.
+    ? { position: place.index, total: place.count, within: place.condition, lines: index - place.index }
     : { position: index, total: rows.total?.count ?? 0, about: rows.total?.accuracy !== "exact" }
   go(addressOf(resource, key), { memory: { list, ...position }, force })
 }

@@ -4,7 +4,7 @@
  */
 
 import { Plus, TriangleAlert } from "lucide-react"
-import { lazy, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, useState } from "react"
+import { lazy, type ReactNode, type RefObject, Suspense, useCallback, useLayoutEffect, useRef, useState } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
 import { isMeasure } from "../field/kind.ts"
@@ -33,7 +33,7 @@ import { type Begin, ListGrid } from "./list-grid.tsx"
 import style from "./list.module.css"
 import { type Panel, type Peeking, usePeek } from "./peeking.ts"
 import { useReorder } from "./reorder.tsx"
-import { useRows } from "./rows.ts"
+import { type ListRows, useRows } from "./rows.ts"
 import { type Selecting, useSelecting } from "./selecting.ts"
 import { makeSight, type Sight } from "./sight.ts"
 import { printOrder } from "./state.ts"
@@ -42,6 +42,7 @@ import { type ListView, useListView } from "./view.ts"
 
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const LiveList = lazy(() => import("./live.tsx").then(({ LiveList }) => ({ default: LiveList })))
+const GroupedRows = lazy(() => import("./grouped.tsx").then(({ GroupedRows }) => ({ default: GroupedRows })))
 const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionBar }) => ({ default: SelectionBar })))
 
 const filterErrors = (error: unknown): readonly FilterError[] =>
@@ -219,12 +220,44 @@ const Chart = ({ resource, view }: { readonly resource: Resource; readonly view:
 }
 
 const List = ({ panel, resource }: ListPageProps): ReactNode => {
-  const { t } = useLocale()
-  const narrow = useNarrow()
   const handle = useRef<GridHandle>(null)
   const view = useListView(resource, handle)
-  const { begin, left } = useBegin()
-  const rows = useRows(resource, view.asked, begin.top)
+  const { layout } = view
+  const of = { resource, panel, view, handle }
+  return layout?.of === "list"
+    ? (
+      <Suspense fallback={null}>
+        <GroupedRows key={layout.group.join()} resource={resource} view={view} layout={layout} handle={handle}>
+          {(rows) => <GroupedList {...of} rows={rows} />}
+        </GroupedRows>
+      </Suspense>
+    )
+    : <PlainList {...of} />
+}
+
+interface ListProps extends ListPageProps {
+  readonly view: ListView
+  readonly handle: RefObject<GridHandle | null>
+}
+
+const PlainList = (props: ListProps): ReactNode => {
+  const known = useBegin()
+  const rows = useRows(props.resource, props.view.asked, known.begin.top)
+  return <ListBody {...props} {...known} rows={rows} />
+}
+
+const GroupedList = (props: ListProps & { readonly rows: ListRows }): ReactNode => (
+  <ListBody {...props} {...useBegin()} />
+)
+
+/** The list around its rows. Rows in groups are lines, and their heads are lines among them. */
+const ListBody = (
+  { begin, handle, left, panel, resource, rows, view }: ListProps & ReturnType<typeof useBegin> & {
+    readonly rows: ListRows
+  }
+): ReactNode => {
+  const { t } = useLocale()
+  const narrow = useNarrow()
   const { live, onMarks } = useMarks()
   // Not part of the page's state, because it changes with every row during scrolling. Only the footer shows it.
   const [sight] = useState(makeSight)
@@ -235,7 +268,7 @@ const List = ({ panel, resource }: ListPageProps): ReactNode => {
   const peek = usePeek({ resource, rows, handle })
   const onPlace = useLeaving(begin, sight, selecting, rows.total !== null, peek)
   const editing = useCellEditing(resource, columns, rows, handle)
-  const reorder = useReorder(resource, order, rows, total)
+  const reorder = useReorder(resource, order, rows, rows.groups === undefined ? total : 0)
   useTitle(resource.view.label.plural)
   useListKeys(resource, selecting, handle)
 
@@ -298,7 +331,10 @@ const List = ({ panel, resource }: ListPageProps): ReactNode => {
         <Chart resource={resource} view={view} />
       )}
       {reorder.bar}
-      {rows.failure !== undefined && !wrong && <Problem error={rows.failure} onRetry={rows.retry} />}
+      {rows.groups?.bar}
+      {rows.failure !== undefined && !wrong && (
+        <Problem error={rows.failure} onRetry={rows.retry}>{rows.total === null && rows.groups?.help}</Problem>
+      )}
       {rows.loading && rows.total === null && rows.failure === undefined && (
         <div className={style.waiting} aria-hidden="true">
           <div className="late">{Array.from({ length: 12 }, (_, row) => <i key={row} />)}</div>

@@ -191,7 +191,9 @@ export const usePeek = (of: Opening): Peeking => {
       advance()
     },
     walk: (step) => {
-      const row = (found.current >= 0 ? found.current : handle.current?.place().row ?? 0) + step
+      let row = (found.current >= 0 ? found.current : handle.current?.place().row ?? 0) + step
+      // Heads of groups are passed.
+      while (row >= 0 && rows.groups != null && rows.groups.headAt(row) !== null) row += step
       if (row < 0) return
       // Whoever is in the panel stays there.
       if (document.activeElement?.closest("[data-peek]") == null) handle.current?.focus({ row })

@@ -3,9 +3,22 @@
  * again. The old rows stay on the screen until the new ones arrive.
  */
 
-import { startTransition, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react"
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  startTransition,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState
+} from "react"
 import { ConnectionError } from "../../client/index.ts"
+import type { GridHead } from "../grid/head-line.tsx"
 import { Pages } from "../grid/pages.ts"
+import type { CellPlace } from "../grid/place.ts"
 import { firstPageIsThere } from "../ground/first-page.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
@@ -27,6 +40,35 @@ export interface RowsQuery {
 export interface Age {
   readonly at: string | null
   readonly failedAt: string | null
+}
+
+/** The heads of groups among the lines of a list. Rows are then counted as lines, heads among them. */
+export interface GroupLines {
+  /** The number of lines. */
+  readonly count: number
+  /** The head at a line; null: a row. */
+  readonly headAt: (line: number) => GridHead | null
+  /** How deep rows stand: 2 below one head, 3 below two. */
+  readonly level: number
+  /** Handles a key on a cell. True if it is handled. `isFirst`: the cell is the first one of its row. */
+  readonly onKey: (event: KeyboardEvent, at: CellPlace, isFirst: boolean) => boolean
+  /** The groups of a line in words. */
+  readonly labelAt: (line: number) => string
+  /** Where a row stands within its group. */
+  readonly placeAt: (line: number) => GroupPlace | null
+  /** Whether a record belongs to another group than the one that shows it. */
+  readonly isElsewhere: (record: AnyRecord) => boolean
+  /** What the list is grouped by, to be changed. */
+  readonly bar: ReactNode
+  /** What helps where groups are refused. */
+  readonly help: ReactNode
+}
+
+export interface GroupPlace {
+  /** The condition for the records of the group. */
+  readonly condition: string
+  readonly index: number
+  readonly count: number
 }
 
 export interface ListRows {
@@ -58,17 +100,19 @@ export interface ListRows {
   readonly age: Age | null
   /** True until the first answer arrives. */
   readonly loading: boolean
+  /** Where the list is grouped. */
+  readonly groups?: GroupLines
 }
 
-const pageSize = 100
-const mostPages = 60
+export const pageSize = 100
+export const mostPages = 60
 /** Most fields that a call may name. A list of more asks for whole records. */
 const mostFields = 200
 /** The value of the estimate while the service still counts. */
 const countingAt = 10_000
 
 /** The answer. Throws if it holds no records, as when a proxy has answered in the service's place. */
-const checked = (page: AnyPage): AnyPage => {
+export const checked = (page: AnyPage): AnyPage => {
   if (!Array.isArray(page?.items) || page.items.some((item) => typeof item !== "object" || item === null)) {
     throw new ConnectionError(null, "The answer is not the service's.")
   }
@@ -78,7 +122,7 @@ const checked = (page: AnyPage): AnyPage => {
 /** The relations of a path of fields; null for a field of the record itself. */
 const waysOf = (text: string): string | null => text.includes(".") ? text.slice(0, text.lastIndexOf(".")) : null
 
-const totalOf = (page: AnyPage): Total => {
+export const totalOf = (page: AnyPage): Total => {
   if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
   const count = page.total_size_estimate
   return {
@@ -101,7 +145,7 @@ interface Held {
 const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
   at === undefined ? null : { at, failedAt: failedAt ?? null }
 
-const parametersOf = (query: RowsQuery) => {
+export const parametersOf = (query: RowsQuery) => {
   const whole = query.fields.length > mostFields
   // Whole records come without those that paths of fields lead to.
   const expand = whole

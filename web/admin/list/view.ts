@@ -101,7 +101,12 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
   }, [columnsText, resource])
   const layout = useMemo(() => readLayout(query, resource), [query, resource])
   const columns = useMemo(() => columnsOf(resource, choices), [resource, choices])
-  const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
+  // Whether a row stands in the right group is seen by its own values.
+  const group = layout?.of === "list" ? layout.group.join() : ""
+  const needs = useMemo(
+    () => needsOf(resource, [...choices.map(({ field }) => field), ...group.split(",")]),
+    [resource, choices, group]
+  )
 
   useEffect(() => {
     const columns = rememberedColumns(resource)

@@ -127,6 +127,20 @@ export const ar: AppMessages = {
     setLimit: "تعيين",
     ofLimit: (count: string, limit: string): string => `${count} من ${limit} على الأكثر`
   },
+  group: {
+    name: "تجميع حسب",
+    second: "ثم حسب",
+    none: "بلا مجموعات",
+    remove: (field: string): string => `إلغاء التجميع حسب ${field}`,
+    foldAll: "طي الكل",
+    unfoldAll: "توسيع الكل",
+    more: "مجموعات أخرى",
+    most: "هناك مجموعات أخرى. استخدم التصفية لعرضها.",
+    refused: "تحتاج المجموعات إلى عدّ كل السجلات. التصفية تقللها.",
+    plainly: "عرض الصفوف بلا مجموعات",
+    unsummed: "السجلات كثيرة للجمع: أضف تصفية.",
+    elsewhere: "أصبح في مجموعة أخرى"
+  },
   filter: {
     add: "تصفية",
     label: "تصفية",

@@ -131,6 +131,20 @@ export const de: AppMessages = {
     setLimit: "Setzen",
     ofLimit: (count: string, limit: string): string => `${count} von höchstens ${limit}`
   },
+  group: {
+    name: "Gruppieren nach",
+    second: "Dann nach",
+    none: "Keine Gruppen",
+    remove: (field: string): string => `Nicht nach ${field} gruppieren`,
+    foldAll: "Alle zuklappen",
+    unfoldAll: "Alle aufklappen",
+    more: "Weitere Gruppen",
+    most: "Es gibt weitere Gruppen. Ein Filter zeigt andere.",
+    refused: "Für Gruppen werden alle Datensätze gezählt. Ein Filter macht es weniger.",
+    plainly: "Zeilen ohne Gruppen zeigen",
+    unsummed: "Zu viele Datensätze für Summen: bitte filtern.",
+    elsewhere: "Gehört jetzt zu einer anderen Gruppe"
+  },
   filter: {
     add: "Filter",
     label: "Filter",

@@ -129,6 +129,20 @@ export const en = {
     setLimit: "Set",
     ofLimit: (count: string, limit: string): string => `${count} of at most ${limit}`
   },
+  group: {
+    name: "Group by",
+    second: "Then by",
+    none: "No groups",
+    remove: (field: string): string => `Do not group by ${noun(field)}`,
+    foldAll: "Fold all",
+    unfoldAll: "Unfold all",
+    more: "More groups",
+    most: "There are more groups. A filter shows others.",
+    refused: "Groups need a count of all records. A filter makes them fewer.",
+    plainly: "Show rows without groups",
+    unsummed: "Too many records for sums: add a filter.",
+    elsewhere: "It is in another group now"
+  },
   filter: {
     add: "Filter",
     label: "Filter",

@@ -133,6 +133,20 @@ export const es: AppMessages = {
     setLimit: "Fijar",
     ofLimit: (count: string, limit: string): string => `${count} de ${limit} como máximo`
   },
+  group: {
+    name: "Agrupar por",
+    second: "Después por",
+    none: "Sin grupos",
+    remove: (field: string): string => `No agrupar por ${noun(field)}`,
+    foldAll: "Plegar todo",
+    unfoldAll: "Desplegar todo",
+    more: "Más grupos",
+    most: "Hay más grupos. Con un filtro se ven otros.",
+    refused: "Para los grupos se cuentan todos los registros. Con un filtro son menos.",
+    plainly: "Mostrar filas sin grupos",
+    unsummed: "Demasiados registros para sumas: añada un filtro.",
+    elsewhere: "Ahora está en otro grupo"
+  },
   filter: {
     add: "Filtro",
     label: "Filtro",

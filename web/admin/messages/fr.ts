@@ -132,6 +132,20 @@ export const fr: AppMessages = {
     setLimit: "Fixer",
     ofLimit: (count: string, limit: string): string => `${count} sur ${limit} au plus`
   },
+  group: {
+    name: "Grouper par",
+    second: "Puis par",
+    none: "Sans groupes",
+    remove: (field: string): string => `Ne pas grouper par ${noun(field)}`,
+    foldAll: "Tout replier",
+    unfoldAll: "Tout déplier",
+    more: "Plus de groupes",
+    most: "Il y a d’autres groupes. Un filtre en montre d’autres.",
+    refused: "Les groupes demandent de compter tous les enregistrements. Un filtre en réduit le nombre.",
+    plainly: "Afficher les lignes sans groupes",
+    unsummed: "Trop d’enregistrements pour les sommes : ajoutez un filtre.",
+    elsewhere: "Se trouve maintenant dans un autre groupe"
+  },
   filter: {
     add: "Filtre",
     label: "Filtre",

@@ -6,6 +6,7 @@ import type { ReactNode } from "react"
 import { shownKeys, useShortcut } from "../ground/keys.ts"
 import { type AppAddress, go } from "../ground/location.ts"
 import { moveLeft } from "../list/left.ts"
+import { both } from "../list/within.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
@@ -17,6 +18,10 @@ interface ListPosition {
   /** The number of records, and whether it is an estimate. */
   readonly total: number
   readonly about: boolean
+  /** The condition for the records of the group; empty where the list has no groups. */
+  readonly within: string
+  /** The lines of the list before the group's first row. */
+  readonly lines: number
 }
 
 /** The query of a list's address. Null if the page was not opened from a list of this resource. */
@@ -24,7 +29,7 @@ const listOf = (
   resource: Resource,
   { memory }: AppAddress
 ): ListPosition | null => {
-  const { about, list, position, total } = memory
+  const { about, lines, list, position, total, within } = memory
   if (typeof list !== "string" || typeof position !== "number") return null
   const [path = "", query = ""] = list.split("?")
   return path === `/${resource.name}`
@@ -33,7 +38,9 @@ const listOf = (
       query: new URLSearchParams(query),
       position,
       total: typeof total === "number" ? total : 0,
-      about: about === true
+      about: about === true,
+      within: typeof within === "string" ? within : "",
+      lines: typeof lines === "number" ? lines : 0
     }
     : null
 }
@@ -46,12 +53,12 @@ export const Neighbours = (
   const position = list?.position ?? 0
   const first = Math.max(0, position - 1)
   const { data } = useQuery({
-    queryKey: ["neighbours", resource.name, list?.query.toString(), position],
+    queryKey: ["neighbours", resource.name, list?.query.toString(), list?.within, position],
     enabled: list !== null,
     staleTime: 30_000,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).seek(first, {
-        filter: list?.query.get("filter") ?? "",
+        filter: both(list?.query.get("filter") ?? "", list?.within ?? ""),
         order_by: list?.query.get("order") ?? resource.view.sort,
         ...(list?.query.get("deleted") === "true" ? { show_deleted: true } : {}),
         page_size: 3,
@@ -63,7 +70,7 @@ export const Neighbours = (
   const move = (to: typeof before, step: number): void => {
     const key = to === undefined ? null : keyOf(resource, to)
     if (key !== null && list !== null) {
-      moveLeft(list.address, position + step)
+      moveLeft(list.address, list.lines + position + step)
       go(addressOf(resource, key), { replace: true, memory: { ...place.memory, position: position + step } })
     }
   }

@@ -1,0 +1,49 @@
+/** What the head of a group shows: its value, how many records it has, and their sums. */
+
+import { ChevronRight } from "lucide-react"
+import type { ReactNode } from "react"
+import { type TextContext, textOf } from "../field/text.ts"
+import { Value } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { fieldLabel } from "../model/catalogue.ts"
+import { isolated, plain, short } from "../model/plain.ts"
+import { sumsText } from "./adding.ts"
+import type { Head } from "./group-heads.ts"
+import style from "./group.module.css"
+
+/** A group in words. */
+export const groupText = ({ key, title, value }: Head, reader: TextContext): string => {
+  const { field, owner } = key
+  if (value === null) return reader.t.layout.noValue(fieldLabel(owner, field.name))
+  if (field.relation !== undefined) return title ?? `#${short(plain(value), 200)}`
+  return short(textOf(owner, field, value, reader), 200) || reader.t.field.empty
+}
+
+interface GroupHeadProps {
+  readonly head: Head
+  readonly open: boolean
+  readonly title: string | null
+}
+
+export const GroupHead = ({ head, open, title }: GroupHeadProps): ReactNode => {
+  const { format, t } = useLocale()
+  const { field, owner } = head.key
+  const { value } = head
+  const sums = sumsText(head.sums, (name) => fieldLabel(owner, name), format)
+  return (
+    <>
+      <ChevronRight className={`icon ${style.mark}`} data-open={open ? "" : undefined} aria-hidden="true" />
+      <b className={style.name}>
+        {value === null
+          ? <span className="dim cut">{t.layout.noValue(fieldLabel(owner, field.name))}</span>
+          : field.relation !== undefined
+          ? <bdi dir="auto" className="cut">{title ?? `#${short(plain(value), 200)}`}</bdi>
+          : <Value resource={owner} field={field} value={value} linked={false} />}
+      </b>
+      <span className={`num dim ${style.count}`}>
+        {head.about ? t.list.about(format.count(head.count)) : format.count(head.count)}
+      </span>
+      {sums !== "" && <span className={`num cut ${style.sums}`} title={sums}>{isolated(sums)}</span>}
+    </>
+  )
+}

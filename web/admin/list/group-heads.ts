@@ -1,0 +1,217 @@
+/** The groups of a list as a tree, made of the answers of `:aggregate`: what each is called, how many records it has, and its sums. Pure. */
+
+import type { MetaField } from "../../client/index.ts"
+import { sumOf } from "../field/decimal.ts"
+import { type Resource, titleField } from "../model/catalogue.ts"
+import { columnAt } from "../model/paths.ts"
+import { plain } from "../model/plain.ts"
+import type { Sum } from "./adding.ts"
+import type { Total } from "./total.ts"
+import { both, conditionOf, type Group } from "./within.ts"
+
+/** What records are grouped by. */
+export interface GroupKey {
+  /** A field, or a path to one of one related record. */
+  readonly text: string
+  readonly field: MetaField
+  /** The resource that has the field. */
+  readonly owner: Resource
+  /** The path to the title of the record that the field leads to; null where it leads nowhere, or where the title is no field that groups can have. */
+  readonly title: string | null
+}
+
+/** The head of a group. */
+export interface Head {
+  /** Its values as a text that no other group has. */
+  readonly id: string
+  /** 1, or 2 for a group within another one. */
+  readonly level: 1 | 2
+  readonly key: GroupKey
+  readonly value: unknown
+  /** What the record is called that the value leads to; null where that is not known. */
+  readonly title: string | null
+  readonly count: number
+  /** Whether the count is an estimate. */
+  readonly about: boolean
+  readonly sums: readonly Sum[]
+  /** The condition for its records. */
+  readonly condition: string
+  /** The groups within; empty where it has rows. */
+  readonly inner: readonly Head[]
+}
+
+/** Most keys of one question. */
+const mostKeys = 3
+
+const titleOfKey = (resource: Resource, text: string): string | null => {
+  const way = resource.fields.has(text) ? resource.related(text) : undefined
+  const title = way === undefined ? undefined : titleField(way.target)
+  return way === undefined || title === undefined || title.kind !== "text" || !title.filterable
+    ? null
+    : `${way.relation}.${title.name}`
+}
+
+/** The keys of a grouping. There is room for the title of one record that a key leads to. */
+export const keysOf = (resource: Resource, group: readonly string[]): readonly GroupKey[] => {
+  let room = mostKeys - group.length
+  return group.flatMap((text) => {
+    const path = columnAt(resource, text)
+    if (path === undefined) return []
+    const title = room > 0 ? titleOfKey(resource, text) : null
+    if (title !== null) room--
+    return [{ text, field: path.field, owner: path.resource, title }]
+  })
+}
+
+/** A value as a part of an id: without commas and slashes, so that an address can have a list of them. */
+export const partOf = (value: unknown): string => {
+  if (value === null || value === undefined) return "!"
+  const text = plain(value)
+  return text === ""
+    ? "()"
+    : encodeURIComponent(text.toWellFormed()).replaceAll(
+      /[!(*]/g,
+      (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`
+    )
+}
+
+const idOf = (parts: readonly string[]): string => parts.join("/")
+
+/** Values of an enum in their declared order; all others as they came. Records without a value come last. */
+const inOrder = (heads: readonly Head[]): readonly Head[] => {
+  const values = heads[0]?.key.field.values
+  if (values === undefined) return heads
+  const place = ({ value }: Head): number => {
+    if (value === null || value === undefined) return Infinity
+    const at = values.indexOf(plain(value))
+    return at < 0 ? values.length : at
+  }
+  return heads.toSorted((a, b) => {
+    const [before, after] = [place(a), place(b)]
+    return before === after ? 0 : before - after
+  })
+}
+
+const countOf = ({ measures }: Group): number => typeof measures["count"] === "number" ? measures["count"] : 0
+
+/**
+ * The tree of groups. `more`: there are further ones, so that the last group of the first level may have more groups within: it is left out, as long as it is not
+ * the only one.
+ */
+export const headsOf = (
+  resource: Resource,
+  keys: readonly GroupKey[],
+  groups: readonly Group[],
+  more: boolean
+): readonly Head[] => {
+  const [first, second] = keys
+  if (first === undefined) return []
+  const head = (level: 1 | 2, key: GroupKey, { group }: Group, id: string, within: string): Omit<Head, "count"> => ({
+    id,
+    level,
+    key,
+    value: group[key.text] ?? null,
+    title: key.title === null || group[key.text] === null ? null : plain(group[key.title]) || null,
+    about: false,
+    sums: [],
+    condition: both(within, conditionOf(resource, key.text, group[key.text])),
+    inner: []
+  })
+  const outer = [...Map.groupBy(groups, ({ group }) => partOf(group[first.text]))].flatMap(
+    ([part, each]): Head | [] => {
+      const [one] = each
+      if (one === undefined) return []
+      const made = head(1, first, one, part, "")
+      const inner = second === undefined ? [] : each.map((group): Head => ({
+        ...head(2, second, group, idOf([part, partOf(group.group[second.text])]), made.condition),
+        count: countOf(group)
+      }))
+      return { ...made, count: each.reduce((sum, group) => sum + countOf(group), 0), inner: inOrder(inner) }
+    }
+  )
+  const whole = more && second !== undefined && outer.length > 1 ? outer.slice(0, -1) : outer
+  return inOrder(whole)
+}
+
+/** The groups of an enum by its declared values, with what lists say of their records. Groups without a record are left out. */
+export const declaredHeads = (
+  resource: Resource,
+  key: GroupKey,
+  totals: ReadonlyArray<readonly [value: string | null, total: Total]>
+): readonly Head[] =>
+  totals.flatMap(([value, { accuracy, count }]): readonly Head[] =>
+    count === 0 ? [] : [{
+      id: partOf(value),
+      level: 1,
+      key,
+      value,
+      title: null,
+      count,
+      about: accuracy !== "exact",
+      sums: [],
+      condition: conditionOf(resource, key.text, value),
+      inner: []
+    }]
+  )
+
+/** Sums by the ids of groups; those of a group of the first level are those of its groups together. */
+export const sumsById = (
+  keys: readonly GroupKey[],
+  groups: readonly Group[],
+  fields: readonly string[],
+  currency: string | null
+): ReadonlyMap<string, readonly Sum[]> => {
+  const found = new Map<string, Map<string, { readonly sum: Sum; readonly values: string[] }>>()
+  for (const { group, measures } of groups) {
+    const parts = keys.map(({ text }) => partOf(group[text]))
+    const code = currency === null || group[currency] === null ? null : plain(group[currency])
+    for (const field of fields) {
+      const value = measures[`sum(${field})`]
+      if (typeof value !== "string") continue
+      for (let level = 1; level <= parts.length; level++) {
+        const id = idOf(parts.slice(0, level))
+        const own = found.get(id) ?? new Map<string, { readonly sum: Sum; readonly values: string[] }>()
+        found.set(id, own)
+        const name = `${field} ${code ?? ""}`
+        const known = own.get(name)
+        if (known === undefined) own.set(name, { sum: { field, value, currency: code }, values: [value] })
+        else known.values.push(value)
+      }
+    }
+  }
+  return new Map([...found].map(([id, own]) => [
+    id,
+    [...own.values()].flatMap(({ sum, values }) => {
+      const value = sumOf(values)
+      return value === null ? [] : [{ ...sum, value }]
+    })
+  ]))
+}
+
+/** The groups with these sums. */
+export const withSums = (heads: readonly Head[], sums: ReadonlyMap<string, readonly Sum[]>): readonly Head[] =>
+  heads.map((head) => ({ ...head, sums: sums.get(head.id) ?? [], inner: withSums(head.inner, sums) }))
+
+/** The groups that have rows. */
+export const leavesOf = (heads: readonly Head[]): readonly Head[] =>
+  heads.flatMap((head) => head.inner.length === 0 ? [head] : leavesOf(head.inner))
+
+/** The groups as they are now, and those that are gone but whose rows are still shown. These stay where they were, without a record. */
+export const keeping = (
+  before: readonly Head[],
+  now: readonly Head[],
+  isShown: (head: Head) => boolean
+): readonly Head[] => {
+  const next: Head[] = now.map((head) => ({
+    ...head,
+    inner: keeping(before.find(({ id }) => id === head.id)?.inner ?? [], head.inner, isShown)
+  }))
+  for (const [at, head] of before.entries()) {
+    if (next.some(({ id }) => id === head.id)) continue
+    const inner = keeping(head.inner, [], isShown)
+    if (head.inner.length === 0 ? !isShown(head) : inner.length === 0) continue
+    const after = before.slice(0, at).findLast(({ id }) => next.some((each) => each.id === id))
+    next.splice(next.findIndex(({ id }) => id === after?.id) + 1, 0, { ...head, inner, count: 0, sums: [] })
+  }
+  return next
+}
