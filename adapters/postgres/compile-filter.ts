@@ -11,7 +11,7 @@ import { isRanked, rankText, sortText, valueText } from "../../core/domain/model
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
 import { elementField } from "../../core/domain/model/model.ts"
 import { fitsMoney } from "../../core/domain/value/exact.ts"
-import { identifier, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
+import { identifier, listSql, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
 /** A name of a `with` for the rows that pass. Such names hide tables, and no table is called like this one. */
 export const passing = "\"rows that pass\""
@@ -293,8 +293,15 @@ const elementSql = (field: FieldOf<"list">, values: readonly Operand[], alias: s
   const column = columnOf(alias, field)
   const among = (operands: readonly Operand[]): string =>
     `${column} operator(pg_catalog.${operands.length === 1 ? "@>" : "&&"}) ${
-      writer.add({ of: "operands", operands, field: of })
+      writer.add({ of: "elements", operands, field: of })
     }`
+  if (of.kind === "money") {
+    const given = writer.add({ of: "elements", operands: values, field: of })
+    // What is no amount of money would be rounded to one. The cast of the column means nothing but for a domain, whose arrays are compared with no others.
+    return values.some((value) => isBeyondMoney(of, value))
+      ? `${column}::numeric[] operator(pg_catalog.&&) ${given}::numeric[]`
+      : `${column}::money[] operator(pg_catalog.&&) ${listSql(of, given)}`
+  }
   const padded = values.filter((value) => isPadded(of, value))
   if (padded.length === 0) return among(values)
   const rest = values.filter((value) => !isPadded(of, value))

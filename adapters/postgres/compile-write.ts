@@ -12,7 +12,7 @@ import { keyed } from "../../core/domain/read/key.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { textColumn } from "./compile-page.ts"
 import { refusedByRule } from "./errors.ts"
-import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
+import { identifier, listSql, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 const ids = new WeakMap<object, number>()
 let lastId = 0
@@ -303,7 +303,11 @@ export const updateAllStatement = (
   writer.stable = false
   const each = [...model.key, ...own]
   // The first row gives the list the types of the columns. No key is null, so it finds nothing.
-  const tuples = [`(${each.map((field) => `(null::${tableOf(model)}).${identifier(field.column)}`).join(", ")})`]
+  const typed = (field: Field): string => {
+    const none = `(null::${tableOf(model)}).${identifier(field.column)}`
+    return field.kind === "list" ? listSql(field.of, none) : none
+  }
+  const tuples = [`(${each.map(typed).join(", ")})`]
   for (let row = 0; row < rows; row++) {
     tuples.push(`(${each.map((field, i) => writer.value(field, row * each.length + i)).join(", ")})`)
   }

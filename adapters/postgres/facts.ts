@@ -29,8 +29,10 @@ const serverSql = `select json_build_object(
   'textSearch', (select json_agg(distinct cfgname) from pg_ts_config)
 )::text from pg_database d where d.datname = current_database()`
 
-// The elements of an array may be of a domain, with domains below it. A modifier of the array is one of its elements.
-const elementSql = `case when b.typelem <> 0 and b.typlen = -1 and b.typcategory = 'A' then (
+// The elements of an array may be of a domain, with domains below it. A modifier of the array is one of its elements. A type such as `point` or `int2vector` has
+// elements, and is no array of them.
+const elementSql =
+  `case when b.typelem <> 0 and b.oid = (select l.typarray from pg_type l where l.oid = b.typelem) then (
       with recursive y(type, mod, i) as (
         select b.typelem, m.mod, 0
         union all select o.typbasetype, o.typtypmod, y.i + 1 from y join pg_type o on o.oid = y.type and o.typtype = 'd')
@@ -39,7 +41,8 @@ const elementSql = `case when b.typelem <> 0 and b.typlen = -1 and b.typcategory
         'domain', case when y.i > 0 then (select o.typname from pg_type o where o.oid = b.typelem) end,
         'maxLength', case when e.typname in ('bpchar', 'varchar') and y.mod >= 4 then y.mod - 4 end,
         'precision', case when e.typname = 'numeric' and y.mod >= 4 then ((y.mod - 4) >> 16) & 65535 end,
-        'scale', case when e.typname = 'numeric' and y.mod >= 4 then (((y.mod - 4) & 2047) # 1024) - 1024 end,
+        'scale', case when e.typname = 'numeric' and y.mod >= 4 then (((y.mod - 4) & 2047) # 1024) - 1024
+          when e.oid = 'money'::regtype then scale(1::numeric::money::numeric) end,
         'fraction', case when e.typname in ('timestamp', 'timestamptz') and y.mod >= 0 then y.mod end,
         'values', case when e.typtype = 'e' then (select json_agg(v.enumlabel order by v.enumsortorder) from pg_enum v where v.enumtypid = e.oid) end)
       from y join pg_type e on e.oid = y.type order by y.i desc limit 1) end`

@@ -10,7 +10,7 @@ import type { Field, FieldOf, Model } from "../../core/domain/model/model.ts"
 import { quotedText as quoted } from "../../core/domain/model/table.ts"
 import { hasTimes } from "../../core/domain/read/etag.ts"
 import { isJsonList } from "../../core/domain/value/json-kind.ts"
-import type { Cell, Json } from "../../core/domain/value/kind.ts"
+import type { Cell, Json, Shape } from "../../core/domain/value/kind.ts"
 import { elementsOf } from "../../core/domain/value/list.ts"
 import { mapEnds } from "../../core/domain/value/range.ts"
 
@@ -39,9 +39,26 @@ export const tableOf = (model: Model): string =>
 
 export { quoted }
 
+/** Ends of ranges in JSON text of an array, as the database spells times, and as cells do: with a blank, which needs quotes, only before Christ. */
+const rangeTime = String.raw`\\"(\d+-\d\d-\d\d) ([\d:.]+)(?:\+00)?`
+const rangeTimes = [
+  [String.raw`${rangeTime}\\"`, String.raw`\1T\2Z`],
+  [String.raw`${rangeTime} BC\\"`, String.raw`\\"\1T\2Z BC\\"`]
+] as const
+
+/**
+ * Arrays of bytes, which no cast writes as base64: the JSON text of an array of the same dimensions without values, and each value in its place.
+ */
+const bytesListText = (column: string): string =>
+  `case when ${column} is not null then (select string_agg(p.part || case when p.place > cardinality(${column}) then '' ` +
+  `else coalesce('"' || replace(encode(e.value, 'base64'), chr(10), '') || '"', 'null') end, '' order by p.place) ` +
+  `from string_to_table(to_json(array_fill(null::text, ` +
+  `array(select array_length(${column}, d) from generate_series(1, array_ndims(${column})) d)))::text, 'null') with ordinality p(part, place) ` +
+  `left join unnest(${column}) with ordinality e(value, place) on e.place = p.place) end`
+
 /**
  * An array as the cell of a list. `to_json` writes numbers and truth values as JSON has them, and all else as text. It ends times with an offset, and those
- * before Christ with an era behind it.
+ * before Christ with an era behind it. A cast to text would write the prefix of a single address.
  */
 const listText = (column: string, { file, of }: FieldOf<"list">): string => {
   // Lists of files are texts, and triggers that capture them were written so.
@@ -54,6 +71,19 @@ const listText = (column: string, { file, of }: FieldOf<"list">): string => {
       return of.bits === 64 ? `to_json(${column}::text[])::text` : `to_json(${column})::text`
     case "timestamp":
       return `replace(replace(to_json(${column}::timestamptz[])::text, '+00:00"', 'Z"'), '+00:00 BC"', 'Z BC"')`
+    case "inet":
+      return `to_json(${column})::text`
+    case "money":
+      return `to_json(${column}::numeric[]::text[])::text`
+    case "bytes":
+      return bytesListText(column)
+    case "range": {
+      const text = `to_json(${column}::text[])::text`
+      return of.of !== "timestamp" ? text : rangeTimes.reduce(
+        (inner, [found, cell]) => `regexp_replace(${inner}, ${quoted(found)}, ${quoted(cell)}, 'g')`,
+        text
+      )
+    }
     default:
       return `to_json(${column}::text[])::text`
   }
@@ -94,10 +124,12 @@ export type ValueSource =
   | { readonly of: "operand"; readonly operand: Operand; readonly field: Field }
   /** One array literal made of several operands. */
   | { readonly of: "operands"; readonly operands: readonly Operand[]; readonly field: Field }
+  /** The same as an array of the type of a column of lists. */
+  | { readonly of: "elements"; readonly operands: readonly Operand[]; readonly field: Field }
   /** The cell at this index of the cells of a run: a position, a key, or values to write. Null stays null. */
   | { readonly of: "given"; readonly index: number }
   /** The same of a list, as an array literal. */
-  | { readonly of: "given list"; readonly index: number }
+  | { readonly of: "given list"; readonly index: number; readonly elements: Shape }
   | { readonly of: "offset" }
   /** An argument of the function whose rows are read. */
   | { readonly of: "argument"; readonly index: number }
@@ -188,7 +220,8 @@ export class Writer {
 
   /** The value to write to a field. */
   value(field: Field, index: number): string {
-    return field.kind === "list" ? this.add({ of: "given list", index }) : valueSql(field, this.given(index))
+    if (field.kind !== "list") return valueSql(field, this.given(index))
+    return listSql(field.of, this.add({ of: "given list", index, elements: field.of }))
   }
 
   finish(sql: string): Statement {
@@ -248,9 +281,14 @@ const valueOf = (source: ValueSource, values: RunValues): Cell => {
       return arrayLiteral(source.operands.map((operand) => operandCell(operand, source.field, values.bindings)))
     case "given":
       return values.given[source.index] ?? null
+    case "elements":
+      return listLiteral(
+        source.operands.map((operand) => operandCell(operand, source.field, values.bindings)),
+        source.field
+      )
     case "given list": {
       const cell = values.given[source.index] ?? null
-      return cell === null ? null : listLiteral(cell)
+      return cell === null ? null : listLiteral(elementsOf(cell), source.elements)
     }
     case "offset":
       return String(values.offset)
@@ -269,15 +307,26 @@ const actorOf = (caller: Bindings["caller"]): string => {
   return text
 }
 
-/** A list's cell as an array literal. */
-export const listLiteral = (cell: string): string => literalOf(elementsOf(cell))
-
-/** Arrays in arrays, which no body gives, come from the database and return to a history. */
-const literalOf = (elements: readonly Json[]): string =>
+/**
+ * Elements in wire form as the literal of an array of their type: bytes are read in hex whatever the settings, and boxes have commas of their own. Arrays in
+ * arrays, which no body gives, come from the database and return to a history.
+ */
+export const listLiteral = (elements: readonly Json[], of: Shape): string =>
   `{${
-    elements.map((element) => isJsonList(element) ? literalOf(element) : elementLiteral(element))
-      .join(",")
+    elements.map((element) =>
+      isJsonList(element)
+        ? listLiteral(element, of)
+        : elementLiteral(
+          of.kind === "bytes" && typeof element === "string"
+            ? `\\x${Buffer.from(element, "base64").toString("hex")}`
+            : element
+        )
+    ).join(of.kind === "native" && of.type === "box" ? ";" : ",")
   }}`
+
+/** The literal of a list as a value for its column. */
+export const listSql = ({ kind }: Shape, literal: string): string =>
+  kind === "money" ? `${literal}::numeric[]::money[]` : literal
 
 const elementLiteral = (cell: Json): string =>
   cell === null

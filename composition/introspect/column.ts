@@ -55,7 +55,9 @@ const isOddScale = (column: ColumnFacts): boolean =>
 export const kindText = (column: ColumnFacts): string | null => {
   const declaration = declarationOf(column)
   const element = elementColumn(column)
-  if (element !== null) return isOddScale(element) ? null : declaration
+  if (element !== null) {
+    return isOddScale(element) ? `f.array(f.native("${element.base}")).readOnly()` : declaration
+  }
   // Texts that are compared with a `name` are cut, too, so such a column is shown and not asked for.
   const isCut = column.base === "name"
   return isCut || isOddScale(column) ? nativeText(column.base) : declaration

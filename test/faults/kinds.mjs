@@ -67,8 +67,8 @@ export const faults = [
   {
     rule: "a type whose input is no plain refusal is not written",
     file: "core/domain/compile/field.ts",
-    old: "spec[\"readOnly\"] !== true && !isWritableNative(type)",
-    new: "spec[\"readOnly\"] !== true && type === \"\"",
+    old: "!readOnly && !isWritableNative(type)",
+    new: "!readOnly && type === \"\"",
     tests: ["core/domain/compile/field.test.ts"]
   },
   {

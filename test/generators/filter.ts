@@ -1,6 +1,7 @@
 /** Filters: conditions, trees of them, and any text at all. */
 
 import * as Result from "effect/Result"
+import { hasElements } from "../../core/domain/filter/literal.ts"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
 import type { Field, FieldOf } from "../../core/domain/model/model.ts"
@@ -113,7 +114,11 @@ export const leaf = (random: Random, options: TreeOptions): FilterTree => {
       is: random.pick(["=", "<", "<=", ">", ">="] as const),
       number: random.below(5)
     })
-    return random.one(isNull, has(1, 1), has(1, 1), has(params === undefined ? 1 : 0, 5), length)
+    return random.one(
+      isNull,
+      length,
+      ...hasElements(field) ? [has(1, 1), has(1, 1), has(params === undefined ? 1 : 0, 5)] : []
+    )
   }
   if (params !== undefined && random.chance(50)) return { op: random.pick(["true", "false"]) }
   const compare = (): FilterTree => ({

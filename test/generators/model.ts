@@ -3,6 +3,7 @@
 import { listLiteral } from "../../adapters/postgres/sql.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import { elementsOf } from "../../core/domain/value/list.ts"
 import { type FieldParts, makeModel } from "../support/model.ts"
 import type { Random } from "./random.ts"
 import { cell, type CellOptions } from "./value.ts"
@@ -11,7 +12,7 @@ const labels = ["draft", "paid", "Shipped", "it's", "ß"]
 
 /** The types that columns of `table` need in the database. */
 export const tableTypes =
-  `create domain label as text; create domain country_list as varchar(2)[]; create type status as enum (${
+  `create domain label as text; create domain country_list as varchar(2)[]; create domain price as money; create type status as enum (${
     labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")
   });`
 
@@ -60,6 +61,18 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
   [{ name: "l_iv", kind: "list", of: { kind: "interval" } }, "interval[]"],
   [{ name: "l_nw", kind: "list", of: { kind: "cidr" } }, "cidr[]"],
   [{ name: "l_mac", kind: "list", of: { kind: "macaddr" } }, "macaddr[]"],
+  [{ name: "l_ip", kind: "list", of: { kind: "inet" } }, "inet[]"],
+  [{ name: "l_by", kind: "list", of: { kind: "bytes", max: 65_536 } }, "bytea[]"],
+  [{ name: "l_mon", kind: "list", of: { kind: "money", scale: 2 } }, "money[]"],
+  [{ name: "l_mod", kind: "list", of: { kind: "money", scale: 2 } }, "price[]"],
+  [{ name: "l_ri", kind: "list", of: { kind: "range", of: "integer" } }, "int4range[]"],
+  [{ name: "l_rb", kind: "list", of: { kind: "range", of: "bigint" } }, "int8range[]"],
+  [{ name: "l_rn", kind: "list", of: { kind: "range", of: "decimal" } }, "numrange[]"],
+  [{ name: "l_rd", kind: "list", of: { kind: "range", of: "date" } }, "daterange[]"],
+  [{ name: "l_rts", kind: "list", of: { kind: "range", of: "timestamp" } }, "tsrange[]"],
+  [{ name: "l_rtz", kind: "list", of: { kind: "range", of: "timestamp" } }, "tstzrange[]"],
+  [{ name: "l_pt", kind: "list", of: { kind: "native", type: "point" } }, "point[]"],
+  [{ name: "l_box", kind: "list", of: { kind: "native", type: "box" } }, "box[]"],
   [{ name: "tm", kind: "time" }, "time"],
   [{ name: "iv", kind: "interval" }, "interval"],
   [{ name: "ip", kind: "inet" }, "inet"],
@@ -78,7 +91,7 @@ const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
 
 /** A cell as the database takes it. */
 export const storedText = (field: Field, cell: Cell): Cell =>
-  field.kind === "list" && cell !== null ? listLiteral(cell) : cell
+  field.kind === "list" && cell !== null ? listLiteral(elementsOf(cell), field.of) : cell
 
 /** A table: `parts`, `definitions` and `rows` are by the fields of the model, the key `id` first. */
 export interface Table {

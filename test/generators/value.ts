@@ -271,7 +271,7 @@ export const cell = (random: Random, field: Field, { ascii = false, beyond = fal
     case "range":
       return rarely(beyondRanges[field.of], () => range(random, field))
     case "native":
-      return "(1,2)"
+      return field.type === "box" ? random.pick(["(1,1),(0,0)", "(2,2),(1,1)"]) : "(1,2)"
     case "json":
       return rarely(["[1, 2]"], () => random.pick(["{}", "[]", "1", "null", "\"x\""]))
     case "text":

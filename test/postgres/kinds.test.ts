@@ -12,10 +12,12 @@ import type { Field } from "../../core/domain/model/model.ts"
 import { hashedText } from "../../core/domain/read/etag.ts"
 import { cellFromText, compareCells } from "../../core/domain/value/cell.ts"
 import { isNative, isWritableNative } from "../../core/domain/value/native.ts"
+import { hasOrder } from "../../core/domain/value/traits.ts"
+import { storedText } from "../generators/model.ts"
 import { Random } from "../generators/random.ts"
 import { cell } from "../generators/value.ts"
 import { Connection, Database, databaseLayer, execute, live, rows } from "../support/layers.ts"
-import { type FieldParts, makeModel } from "../support/model.ts"
+import { type FieldParts, makeModel, makeShape } from "../support/model.ts"
 
 const columns: ReadonlyArray<readonly [FieldParts, string]> = [
   [{ name: "tm", kind: "time" }, "time"],
@@ -34,14 +36,27 @@ const columns: ReadonlyArray<readonly [FieldParts, string]> = [
   [{ name: "pt", kind: "native", type: "point" }, "point"]
 ]
 
+/** Arrays of all of them, and of what is special in arrays: boxes with a delimiter of their own, amounts of a domain. */
+const elements: typeof columns = [
+  ...columns,
+  [{ name: "bx", kind: "native", type: "box" }, "box"],
+  [{ name: "md", kind: "money" }, "price"]
+]
+const lists = elements.map(([parts, type]): readonly [FieldParts, string] => {
+  const of = makeShape(parts)
+  if (of.kind === "list") throw new Error("Arrays have one dimension.")
+  return [{ name: `l_${parts.name}`, kind: "list", of, nulls: true }, `${type}[]`]
+})
+
+const all = [...columns, ...lists]
 const parts: readonly FieldParts[] = [
   { name: "id", kind: "integer", bits: 32 },
-  ...columns.map(([part]): FieldParts => ({ ...part, optional: true }))
+  ...all.map(([part]): FieldParts => ({ ...part, optional: true }))
 ]
 const model = makeModel({ name: "things", fields: parts })
 const fields = model.fields.slice(1)
-const schema = `create table things (id integer primary key, ${
-  columns.map(([{ name }, type]) => `${name} ${type}`).join(", ")
+const schema = `create domain price as money; create table things (id integer primary key, ${
+  all.map(([{ name }, type]) => `${name} ${type}`).join(", ")
 })`
 
 /** Values at the ends of each kind, beside those that the generator makes. */
@@ -72,7 +87,10 @@ const cellsOf = (field: Field): readonly string[] => {
     const read = cellFromText(field, each)
     return read._tag === "Success" ? [read.success] : [each]
   })
-  return [...new Set([...ends[field.kind] ?? [], ...canonical])]
+  const atEnds = field.kind === "list"
+    ? ["[]", "[null]", JSON.stringify(ends[field.of.kind] ?? [])]
+    : ends[field.kind] ?? []
+  return [...new Set([...atEnds, ...canonical])]
 }
 
 /** Settings that change how PostgreSQL prints and reads values, as somebody else's database may have them. */
@@ -105,9 +123,9 @@ layer(connection, live)("kinds of PostgreSQL", (it) => {
           const sql = `insert into things (id, ${field.column}) values ($1, ${
             writer.value(field, 1).replace("$1", "$2")
           })`
-          yield* postgres.transaction((session) => session.run(sql, [String(i), each], false))
+          yield* postgres.transaction((session) => session.run(sql, [String(i), storedText(field, each)], false))
         }
-        const sorted = field.kind === "bytes" || field.kind === "native" ? "t.id" : `t.${field.column}, t.id`
+        const sorted = hasOrder(field.kind) ? `t.${field.column}, t.id` : "t.id"
         const found = yield* postgres.read(
           `select t.id::text, ${textColumn("t", field)} from things t order by ${sorted}`,
           [],
@@ -136,7 +154,11 @@ layer(connection, live)("kinds of PostgreSQL", (it) => {
         const writer = new Writer()
         const values = model.fields.map((field, i) => writer.value(field, i))
         yield* postgres.transaction((session) =>
-          session.run(`insert into things values (${values.join(", ")})`, row, false)
+          session.run(
+            `insert into things values (${values.join(", ")})`,
+            row.map((each, i) => storedText(model.fields[i]!, each)),
+            false
+          )
         )
       }
       const shape = { model, columns: [], where: always, order: [], limit: 1, checks: [], hashed: model.fields }

@@ -26,7 +26,8 @@ interface ShapeParts {
 
 export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
 
-const makeShape = (
+/** The bounds of a kind. */
+export const makeShape = (
   {
     kind = "text",
     bits = 64,

@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
-import { allOf, not } from "../../domain/filter/tree.ts"
-import { accessDenied, invalidParameter } from "../../domain/problem.ts"
+import { allOf, goesThrough, not } from "../../domain/filter/tree.ts"
+import { accessDenied, invalidParameter, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { etagOf } from "../../domain/read/etag.ts"
 import { keyed, readKey, writeKey } from "../../domain/read/key.ts"
@@ -124,6 +124,32 @@ export const readBatchRows = (
       next: cut && last !== undefined ? page.order.map(({ field }) => cells(last)(field)) : null
     }
   })
+}
+
+/**
+ * The items of a batch in the transaction that writes them. A record that has changed is refused by its version. One whose related records have changed is
+ * not, so a filter through relations is asked again.
+ */
+export const stillPassing = (
+  tx: RecordsTransaction,
+  { access: { model }, filter, page }: BulkScope,
+  items: readonly Item[],
+  bindings: Bindings
+): Effect.Effect<readonly Item[], RecordsError> => {
+  const keys = items.flatMap(({ write }) => "key" in write ? [write.key] : [])
+  if (!goesThrough(filter) || keys.length === 0) return Effect.succeed(items)
+  const where = allOf([keyed(model, keys), page.where])
+  return Effect.map(
+    tx.page({ shape: { ...page, columns: model.key, where, limit: keys.length }, bindings }),
+    (rows) => {
+      const passing = new Set(rows.map((row) => writeKey(row.map((cell) => cell ?? ""))))
+      return items.map((item) =>
+        passing.has(item.place.key ?? "")
+          ? item
+          : { ...item, write: problem("precondition-failed", "The record does not match the filter any more.") }
+      )
+    }
+  )
 }
 
 const planBulk = function*(core: Core, call: Call, resource: string, body: Uint8Array): Checks<{

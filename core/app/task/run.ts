@@ -26,7 +26,7 @@ import { runJob } from "../ground/run.ts"
 import { clockOf } from "../ground/timing.ts"
 import { committed, inTransaction, scheduleTaken } from "../write/transaction.ts"
 import type { Trace } from "../write/transaction.ts"
-import { bulkScope, readBatchRows } from "./bulk.ts"
+import { bulkScope, readBatchRows, stillPassing } from "./bulk.ts"
 import { importAccess, importItems } from "./import.ts"
 import { lockedTogether, writeBatch } from "./task-batch.ts"
 import type { Item } from "./task-batch.ts"
@@ -79,7 +79,7 @@ const bulkBatch = Effect.fnUntraced(function*(
   return {
     count: items.length,
     next: next === null ? null : JSON.stringify(next),
-    items: () => Effect.succeed(items)
+    items: (tx) => stillPassing(tx, scope, items, bindings)
   }
 })
 

@@ -71,7 +71,12 @@ describe("lists", () => {
     [f.array(f.date()), ["date"]],
     [f.array(f.uuid()), ["uuid"]],
     [f.array(f.currency()), ["text", "bpchar"]],
-    [f.array(f.enum(["a"])), ["text", "varchar"]]
+    [f.array(f.enum(["a"])), ["text", "varchar"]],
+    [f.array(f.interval()), ["interval"]],
+    [f.array(f.cidr()), ["cidr"]],
+    [f.array(f.money()), ["money"]],
+    [f.array(f.range("timestamp")), ["tsrange", "tstzrange"]],
+    [f.array(f.native("point")), ["point"]]
   ])("of %o stand in arrays of that kind", (field, bases) => {
     for (const base of bases) expect(about(field, list(base))).toEqual([])
     for (const base of ["inet", "jsonb", "bytea"]) expect(about(field, list(base))).toHaveLength(1)
@@ -87,7 +92,16 @@ describe("lists", () => {
     // A domain over arrays has elements, and so has an array of a domain.
     expect(declarationOf(list("text", { domain: "words" }))).toBe("f.array(f.text())")
     expect(declarationOf(list("text", {}, { domain: "word" }))).toBe("f.array(f.text())")
-    for (const base of ["json", "jsonb", "name", "bytea"]) expect(declarationOf(list(base))).toBeNull()
+    // What callers cannot write is shown as texts, and the whole list is read only.
+    for (const base of ["json", "jsonb", "name", "tsvector"]) {
+      expect(declarationOf(list(base))).toBe(`f.array(f.native("${base}")).readOnly()`)
+    }
+    expect(declarationOf(list("point"))).toBe("f.array(f.native(\"point\"))")
+    expect(declarationOf(list("money", {}, { scale: 3 }))).toBe("f.array(f.money({ scale: 3 }))")
+    expect(declarationOf(list("hstore"))).toBeNull()
+    expect(about(f.array(f.money()), list("money", {}, { scale: 3 }))).toEqual([
+      "x: The database gives amounts of money 3 digits after the point (lc_monetary), and the field 2. → Write f.array(f.money({ scale: 3 }))."
+    ])
     const table = createTableSql(
       things({
         x: f.array(f.decimal({ precision: 12, scale: 2 })),
@@ -231,7 +245,7 @@ describe("types", () => {
     [
       f.text(),
       list("json", { type: "json[]" }),
-      "x: The column is of type json[], and the field is a text. → No kind of field fits json[]: leave the column out, or change it: alter table things alter column x type text using x::text;"
+      "x: The column is of type json[], and the field is a text. → Write f.array(f.native(\"json\")).readOnly(), or change the column to text."
     ],
     [
       f.array(f.integer().bits(16)),

@@ -118,16 +118,19 @@ export const enumText = (values: readonly string[]): string =>
 /** A declaration of a field that shows a type's own text. */
 export const nativeText = (type: string): string => `f.native("${type}")${isWritableNative(type) ? "" : ".readOnly()"}`
 
-/** Declarations of kinds of which arrays have no elements. */
-const neverElement = /^f\.(?:json|interval|inet|bytes|money|range|native)\(/
+/** How a column of arrays is declared. JSON in arrays, and names that would be cut when they are written, are shown as their texts. */
+const listText = (element: ColumnFacts): string | null => {
+  const of = element.base === "name" || element.base === "json" || element.base === "jsonb"
+    ? nativeText(element.base)
+    : declarationOf(element)
+  const shown = ".readOnly()"
+  return of === null ? null : of.endsWith(shown) ? `f.array(${of.slice(0, -shown.length)})${shown}` : `f.array(${of})`
+}
 
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
   const element = elementColumn(column)
-  if (element !== null) {
-    const of = declarationOf(element)
-    return of === null || neverElement.test(of) || element.base === "name" ? null : `f.array(${of})`
-  }
+  if (element !== null) return listText(element)
   if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
@@ -277,7 +280,7 @@ const checkType = (
   if (field.kind === "money" && column.scale !== null && column.scale !== field.scale) {
     say(
       `The database gives amounts of money ${column.scale} digits after the point (lc_monetary), and the field ${field.scale}.`,
-      `Write ${declarationOf(column)}.`
+      `Write ${declarationOf(whole.column)}.`
     )
   }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {

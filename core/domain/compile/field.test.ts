@@ -345,13 +345,18 @@ const arrays: readonly RefusalCase[] = [
       b: f.array(f.enum([])),
       c: f.array(f.text()).sortable(),
       d: f.array(f.text()).unique(),
-      e: (f.array(f.text()) as never as ReturnType<typeof f.text>).searched() as never
+      e: (f.array(f.text()) as never as ReturnType<typeof f.text>).searched() as never,
+      g: f.array(f.native("tsvector")),
+      h: f.array(f.native("tsvector")).readOnly().optional(),
+      i: f.array(f.range("x" as never))
     }),
     "a.a: max(0) is not a number of elements. → Write a whole number from 1 to 100000, such as max(20).",
     "a.b: Its elements: The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
     "a.c: Lists are not sorted by arrays. → Remove sortable().",
     "a.d: Values of kind array name no record. → Remove unique().",
-    "a.e: searched() is for texts, not for array. → Remove searched()."
+    "a.e: searched() is for texts, not for array. → Remove searched().",
+    "a.g: Its elements: Values of the type tsvector cannot be written. → Add readOnly().",
+    "a.i: Its elements: There are no ranges of \"x\". → Use one of integer, bigint, decimal, date, timestamp."
   ],
   [
     "array as a key or an owner, and defaults that its elements refuse",

@@ -136,8 +136,8 @@ const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max"
 
 const rangeElements: readonly RangeElement[] = ["integer", "bigint", "decimal", "date", "timestamp"]
 
-/** The ends of a range, or the type of a native field. */
-const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
+/** The ends of a range, or the type of a native field. `readOnly`: nobody writes the values. */
+const typeOf = (spec: Bag, kind: string, readOnly: boolean, say: Say): string | null => {
   const type = spec["type"]
   if (kind === "range") {
     if (isRangeElement(type)) return type
@@ -149,7 +149,7 @@ const typeOf = (spec: Bag, kind: string, say: Say): string | null => {
         "Write the type's name in PostgreSQL, such as f.native(\"point\")."
       )
     } else {
-      if (spec["readOnly"] !== true && !isWritableNative(type)) {
+      if (!readOnly && !isWritableNative(type)) {
         say(
           `Values of the type ${type} cannot be written.`,
           isNative(type) ? "Add readOnly()." : "Add readOnly(), or declare the field with a kind of its own."
@@ -192,10 +192,7 @@ const neverElements: ReadonlyMap<FieldSpec["kind"], string> = new Map([
   ["file", "Write f.files()."],
   ["files", "Write f.files()."],
   ["array", "Arrays have one dimension."],
-  ["searchVector", "Write f.searchVector()."],
-  ...(["interval", "inet", "bytes", "money", "range", "native"] as const).map((kind) =>
-    [kind, "Declare a resource over a table of its own with one value a row."] as const
-  )
+  ["searchVector", "Write f.searchVector()."]
 ])
 
 /** What an element of an array can say of itself: its kind, what bounds it, and whether it may be null. */
@@ -211,8 +208,8 @@ const ofElements: ReadonlySet<string> = new Set([
 ])
 
 /** What is said of the elements of an array. */
-const readElement = (raw: unknown, say: Say): FieldSpec => {
-  const spec = readSpec(raw, (message, fix) => say(`Its elements: ${message}`, fix))
+const readElement = (raw: unknown, readOnly: boolean, say: Say): FieldSpec => {
+  const spec = readSpec(raw, (message, fix) => say(`Its elements: ${message}`, fix), readOnly)
   const never = neverElements.get(spec.kind)
   if (never !== undefined) {
     say(`The elements of an array cannot be of the kind ${spec.kind}.`, never)
@@ -305,8 +302,8 @@ const readPaths = (spec: Bag, kind: FieldSpec["kind"], say: Say): Pick<FieldSpec
 
 const isNameless = (kind: string): boolean => neverUnique.has(kind) || !canBeKey(kind)
 
-/** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
-const readSpec = (raw: unknown, say: Say): FieldSpec => {
+/** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. `shown`: it stands in something that nobody writes. */
+const readSpec = (raw: unknown, say: Say, shown = false): FieldSpec => {
   if (!isBag(raw) || raw["_tag"] !== "Field" || !isBag(raw["spec"])) {
     say(
       `The declaration is ${quoteValue(raw)}, not a field.`,
@@ -426,12 +423,12 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   return {
     kind,
     ...size(spec, kind, say),
-    element: kind === "array" ? readElement(spec["element"], say) : null,
+    element: kind === "array" ? readElement(spec["element"], flag("readOnly"), say) : null,
     values: kind === "enum" ? enumValues(spec["values"], say) : null,
     ...readPaths(spec, kind, say),
     ordered: kind === "enum" && ordered,
     config: configOf(spec, kind, say),
-    type: typeOf(spec, kind, say),
+    type: typeOf(spec, kind, shown || flag("readOnly"), say),
     target,
     as,
     inverse,

@@ -6,8 +6,16 @@
 import type { Kind } from "../value/kind.ts"
 import { callTree, countedTree, holdsTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
-import { holdsValues } from "./literal.ts"
-import { callerOf, type Checking, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
+import {
+  callerOf,
+  type Checking,
+  hasElements,
+  holdsValues,
+  isTooLongToSeek,
+  operandOf,
+  partsOf,
+  soughtOf
+} from "./literal.ts"
 import { isOrderedEnum, pairTree } from "./pair.ts"
 import type { Syntax } from "./parse.ts"
 import { type PathField, placeOf, presentAt, through } from "./path.ts"
@@ -44,15 +52,16 @@ const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
   list: [":"]
 }
 
-/** The operators of a field. A list of files is asked about its presence only. */
+/** The operators of a field. A list of files is asked about its presence only, one of values that are not compared about its length, too. */
 const operatorsOf = (field: FilterField): readonly Comparator[] =>
-  isOrderedEnum(field) ? ordered : field.kind === "list" && !holdsValues(field) ? [] : operators[field.kind]
+  isOrderedEnum(field) ? ordered : field.kind === "list" && !hasElements(field) ? [] : operators[field.kind]
 
 type Restriction = Extract<Syntax, { readonly node: "restriction" }>
 
 const allowed = ({ field, name }: PathField): string => {
   if (holdsValues(field)) {
-    return `Write ${name}:value (has the element), in(${name}, …) (has one of them), length(${name}) >= 2, ${name}:* or isNull(${name}).`
+    const elements = hasElements(field) ? `${name}:value (has the element), in(${name}, …) (has one of them), ` : ""
+    return `Write ${elements}length(${name}) >= 2, ${name}:* or isNull(${name}).`
   }
   const of = operatorsOf(field)
   const list = of.length === 0 ? "" : `${of.join(" ")} and `

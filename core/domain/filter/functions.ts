@@ -9,7 +9,7 @@ import { pastCharacters } from "../value/cell.ts"
 import { elementOf, rangeAround } from "../value/exact.ts"
 import { hasEquality } from "../value/traits.ts"
 import { decodePattern } from "./lex.ts"
-import { type Checking, holdsValues, operandOf, soughtOf } from "./literal.ts"
+import { type Checking, hasElements, holdsValues, operandOf, soughtOf } from "./literal.ts"
 import { fieldUsage } from "./pair.ts"
 import type { FunctionCall, FunctionName, Syntax, Value } from "./parse.ts"
 import { functionNames, parseFilter } from "./parse.ts"
@@ -143,8 +143,7 @@ const rangeTree = (
 }
 
 const isText = ({ kind }: FilterField): boolean => kind === "text"
-const hasValues = (field: FilterField): boolean =>
-  hasEquality(field.kind) && (field.kind !== "list" || holdsValues(field))
+const hasValues = (field: FilterField): boolean => field.kind === "list" ? hasElements(field) : hasEquality(field.kind)
 
 const inUsage = "in(field, value, …)"
 const similarUsage = "similar(field, 'text') with a text field"

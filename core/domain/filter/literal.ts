@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
 import type { Kind, Shape } from "../value/kind.ts"
+import { hasEquality } from "../value/traits.ts"
 import { decode } from "./lex.ts"
 import type { Syntax, Value, Word } from "./parse.ts"
 import type { AnyScope, Findings } from "./scope.ts"
@@ -96,6 +97,10 @@ export const soughtOf = (checking: Checking, value: Value): string | null => {
 /** Whether a field is a list whose elements can be asked for. Those of a list of files cannot: they are addresses of the service. */
 export const holdsValues = (field: FilterField): field is Extract<FilterField, { readonly kind: "list" }> =>
   field.kind === "list" && field.file === null
+
+/** Whether a list is asked for its elements: they are compared with values. */
+export const hasElements = (field: FilterField): field is Extract<FilterField, { readonly kind: "list" }> =>
+  holdsValues(field) && hasEquality(field.of.kind)
 
 /** Kinds that a caller's id or tenant may be compared with. */
 const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]

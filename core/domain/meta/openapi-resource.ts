@@ -8,7 +8,7 @@ import type { RestrictedModel } from "../access/access.ts"
 import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
-import { elementField } from "../model/model.ts"
+import { elementField, facetField } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { maxExpandCharacters, maxExpandDepth, maxRelations } from "../read/expand.ts"
 import {
@@ -68,8 +68,8 @@ const namesThat = ({ access }: Subject, passes: (field: Field) => boolean): stri
 }
 
 const filterExample = (field: Field): string => {
+  if (!hasEquality(facetField(field).kind)) return `${field.name}:*`
   if (field.kind === "list") return `${field.name}:${JSON.stringify(exampleText(elementField(field)))}`
-  if (!hasEquality(field.kind)) return `${field.name}:*`
   const text = exampleText(field)
   return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
 }

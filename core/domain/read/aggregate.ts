@@ -96,7 +96,7 @@ const isNumeric = (field: Field): boolean =>
   (field.kind === "integer" || field.kind === "decimal" || field.kind === "float" || field.kind === "money")
 
 export const facetable = (field: Field): string | null =>
-  (field.kind === "list" ? field.file !== null : !hasOrder(field.kind))
+  (field.kind === "list" ? field.file !== null || !hasOrder(field.of.kind) : !hasOrder(field.kind))
     ? `The field "${field.name}" has no facets.`
     : null
 

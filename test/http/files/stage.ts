@@ -166,7 +166,8 @@ export const onStage = (
   name: string,
   suite: (stage: () => Stage) => void,
   backends: ReadonlyArray<"fake" | "postgres"> = ["fake", "postgres"],
-  links = false
+  links = false,
+  made = fixture
 ): void => {
   for (const backend of backends) {
     describe(`${name}, ${backend}`, () => {
@@ -176,7 +177,7 @@ export const onStage = (
         const storage = () => makeFakeStorage({ now: () => clock.now, links })
         const storages = { private: storage(), public: storage(), archive: storage(), small: storage() }
         const images = makeFakeImages()
-        const service = await startService(backend, fixture, {
+        const service = await startService(backend, made, {
           files: {
             storages: new Map(Object.entries(storages).map(([provider, { service }]) => [provider, service])),
             images,

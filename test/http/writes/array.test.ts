@@ -29,7 +29,20 @@ const fields = {
   days: f.array(f.date()).optional().filterable(),
   keys: f.array(f.uuid()).optional().filterable(),
   currencies: f.array(f.currency()).optional().filterable(),
-  countries: f.array(f.country()).optional().filterable()
+  countries: f.array(f.country()).optional().filterable(),
+  opens: f.array(f.time()).optional().filterable(),
+  lasts: f.array(f.interval()).optional().filterable(),
+  hosts: f.array(f.inet()).optional().filterable(),
+  nets: f.array(f.cidr()).optional().filterable(),
+  macs: f.array(f.macaddr()).optional().filterable(),
+  blobs: f.array(f.bytes({ max: 4 })).optional().filterable(),
+  amounts: f.array(f.money()).optional().filterable(),
+  costs: f.array(f.money()).optional().filterable(),
+  seats: f.array(f.range("integer")).optional().filterable(),
+  during: f.array(f.range("timestamp")).optional().filterable(),
+  points: f.array(f.native("point")).optional().filterable(),
+  boxes: f.array(f.native("box")).optional().filterable(),
+  vectors: f.array(f.native("tsvector")).optional().readOnly().filterable()
 }
 
 const things = defineResource("things", {
@@ -64,11 +77,13 @@ const fixture = (): Fixture => ({
   schema: `
     create type level as enum ('low', 'high');
     create domain code as char(3);
+    create domain price as money;
     create table groups (id integer primary key, tags text[] not null, members text[] not null);
     create table things (
       id integer primary key, group_id integer, texts varchar(8)[] not null, states text[], typed level[], small smallint[], mid integer[], big bigint[],
       prices numeric(8, 2)[], loose numeric[], ratios float8[], flags boolean[], times timestamptz[], walls timestamp[], days date[], keys uuid[],
-      currencies code[], countries text[], zq_marks text[]
+      currencies code[], countries text[], opens time[], lasts interval[], hosts inet[], nets cidr[], macs macaddr[], blobs bytea[], amounts money[],
+      costs price[], seats int4range[], during tstzrange[], points point[], boxes box[], vectors tsvector[], zq_marks text[]
     );
     ${historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")}
   `,
@@ -98,7 +113,19 @@ const whole = {
   days: ["2026-01-31", "9999-12-31"],
   keys: ["123e4567-e89b-42d3-a456-426614174000"],
   currencies: ["EUR", "NOK"],
-  countries: ["NO"]
+  countries: ["NO"],
+  opens: ["09:30:00", "24:00:00"],
+  lasts: ["P1M", "PT-1.5S"],
+  hosts: ["192.0.2.1", "10.0.0.1/8", "2001:db8::/32"],
+  nets: ["10.0.0.0/8"],
+  macs: ["08:00:2b:01:02:03"],
+  blobs: ["AAE=", "", "/+8="],
+  amounts: ["12.50", "-0.05"],
+  costs: ["0.10"],
+  seats: ["[1,5)", "empty", "(,)"],
+  during: ["[2026-01-01T00:00:00Z,2026-01-02T00:00:00.5Z)", "(,)"],
+  points: ["(1,2)"],
+  boxes: ["(1,1),(0,0)", "(2,2),(1,1)"]
 }
 
 const suite = (use: () => TestService): void => {
@@ -119,7 +146,12 @@ const suite = (use: () => TestService): void => {
     expect(some.json["items"]).toEqual([
       expect.objectContaining({ id: Number(made.id), times: whole.times, etag: made.etag })
     ])
-    const again = await patch(use(), admin, made.path, { ...whole, prices: ["1.5", "-0.050"] }, made.etag)
+    const spelled = {
+      prices: ["1.5", "-0.050"],
+      hosts: ["192.0.2.1/32", "10.0.0.1/8", "2001:0db8::/32"],
+      amounts: [12.5, "-0.050"]
+    }
+    const again = await patch(use(), admin, made.path, { ...whole, ...spelled }, made.etag)
     expect([again.status, again.headers.get("etag")]).toEqual([200, made.etag])
   })
 
@@ -150,6 +182,25 @@ const suite = (use: () => TestService): void => {
       "big[0] invalid",
       "loose[0] invalid",
       "ratios[0] type"
+    ])
+    expect(
+      await refused({
+        lasts: ["P1M", "1 month"],
+        hosts: ["300.0.0.1"],
+        blobs: ["AAE=", "AAAAAAA="],
+        amounts: ["0.005"],
+        seats: ["[5,1)"],
+        points: [1],
+        nets: ["10.0.0.1/8"]
+      })
+    ).toEqual([
+      "lasts[1] invalid",
+      "hosts[0] invalid",
+      "blobs[1] max",
+      "amounts[0] invalid",
+      "seats[0] invalid",
+      "points[0] type",
+      "nets[0] invalid"
     ])
   })
 
@@ -197,6 +248,21 @@ const suite = (use: () => TestService): void => {
         "keys:123E4567-E89B-42D3-A456-426614174000",
         "currencies:EUR",
         "countries:NO",
+        "opens:\"09:30:00\"",
+        "lasts:P30D",
+        "in(lasts, PT1H, PT-1.5S)",
+        "hosts:\"192.0.2.1/32\"",
+        "in(hosts, \"::1\", \"10.0.0.1/8\")",
+        "nets:\"10.0.0.0/8\"",
+        "macs:\"08-00-2B-01-02-03\"",
+        "blobs:\"\" AND blobs:\"AAE=\"",
+        "in(blobs, \"AA==\", \"/+8=\")",
+        "amounts:12.5",
+        "in(amounts, 1.005, -0.05)",
+        "costs:0.1 AND in(costs, 7, 0.1)",
+        "seats:\"[1,4]\" AND seats:empty",
+        "during:\"[2026-01-01T01:00:00+01:00,2026-01-02T00:00:00.5Z)\"",
+        "length(points) = 1 AND points:* AND length(boxes) = 2",
         "in(big, 1, 9007199254740993)",
         "in(currencies, SEK, NOK)",
         "in(times, 2026-01-31T09:30:00.123456Z, now())",
@@ -215,7 +281,12 @@ const suite = (use: () => TestService): void => {
         "prices:1.505",
         "in(keys, 123e4567-e89b-42d3-a456-426614174001)",
         "length(texts) > 5",
-        "NOT texts:NULL"
+        "NOT texts:NULL",
+        "hosts:\"192.0.2.1/24\"",
+        "amounts:12.505",
+        "in(costs, 0.101, 0.102)",
+        "seats:\"[1,4)\"",
+        "blobs:\"AQ==\""
       ]
     ) {
       expect(await found(own(condition)), condition).toEqual([])
@@ -260,6 +331,19 @@ const suite = (use: () => TestService): void => {
     expect(days.json["facets"]).toEqual([{ value: "2026-05-01", count: 2 }, { value: "2026-05-02", count: 1 }])
     const big = await use().get(admin, at("things:facets", { field: "big", filter }))
     expect(big.json["facets"]).toEqual([{ value: "7", count: 1 }])
+    const facets = async (field: string): Promise<unknown> =>
+      (await use().get(admin, at("things:facets", { field, filter }))).json["facets"]
+    const [first, second] = [["PT1H", "PT60M"], ["192.0.2.1", "::1"]] as const
+    await patch(use(), admin, a.path, { lasts: first, hosts: second, amounts: [1, 1, 2], seats: ["[1,5)"] })
+    await patch(use(), admin, b.path, { lasts: ["PT1H"], hosts: ["::1"], amounts: [], seats: ["[1,4]", "empty"] })
+    expect(await facets("lasts")).toEqual([{ value: "PT1H", count: 2 }])
+    expect(await facets("hosts")).toEqual([{ value: "::1", count: 2 }, { value: "192.0.2.1", count: 1 }])
+    expect(await facets("amounts")).toEqual([{ value: "1.00", count: 1 }, { value: "2.00", count: 1 }])
+    expect(await facets("seats")).toEqual([{ value: "[1,5)", count: 2 }, { value: "empty", count: 1 }])
+    for (const field of ["blobs", "points"]) {
+      const none = await use().get(admin, at("things:facets", { field }))
+      expect([none.status, none.json["detail"]]).toEqual([400, `The field "${field}" has no facets.`])
+    }
     const grouped = await use().get(admin, at("things:aggregate", { group_by: "days" }))
     expect([grouped.status, grouped.json["detail"]]).toEqual([
       400,
@@ -279,6 +363,13 @@ const suite = (use: () => TestService): void => {
         "length(texts) = 99999999999999",
         "length(length(texts)) = 1",
         "texts:\u0000",
+        "points:\"(1,2)\"",
+        "in(boxes, x)",
+        "vectors:x",
+        "hosts:x",
+        "seats:5",
+        "blobs:x",
+        "lasts:1",
         `length(${"x".repeat(5_000)}) = 1`
       ]
     ) {
@@ -352,6 +443,10 @@ on("postgres", "arrays of the database", fixture, (use) => {
       `insert into things (id, texts, mid, times, ratios, days, prices, walls) values (${id}, '[0:1]={a,NULL}', '{{1,2},{3,NULL}}', '{infinity,0044-03-15 00:00:00+00 BC}',
         '{NaN,-Infinity,1e-7}', '{}', null, '{-infinity,NULL}')`
     )
+    await use().database!.execute(
+      `update things set blobs = array[array['\\x01'::bytea, null], array['\\x0203'::bytea, '']], hosts = '{{1.2.3.4},{::1}}', amounts = '{{1},{NULL}}',
+        during = '{"[0044-03-15 00:00:00+00 BC,2026-01-01)","[-infinity,infinity]"}', vectors = '{fat rat,NULL}', boxes = '{NULL;(2,2),(1,1)}' where id = ${id}`
+    )
     const path = `${base}/things/${id}`
     const record = await read(use(), admin, path)
     expect(record).toMatchObject({
@@ -361,11 +456,20 @@ on("postgres", "arrays of the database", fixture, (use) => {
       ratios: ["NaN", "-Infinity", 1e-7],
       walls: ["-infinity", null],
       days: [],
-      prices: null
+      prices: null,
+      blobs: [["AQ==", null], ["AgM=", ""]],
+      hosts: [["1.2.3.4"], ["::1"]],
+      amounts: [["1.00"], [null]],
+      during: ["[\"0044-03-15T00:00:00Z BC\",2026-01-01T00:00:00Z)", "[-infinity,infinity]"],
+      vectors: ["'fat' 'rat'", null],
+      boxes: [null, "(2,2),(1,1)"]
     })
     const listed = await use().get(
       admin,
-      at("things", { filter: `id = ${id} AND texts:a AND mid:3`, fields: "id,times" })
+      at("things", {
+        filter: `id = ${id} AND texts:a AND mid:3 AND hosts:"::1" AND blobs:"AgM=" AND amounts:1`,
+        fields: "id,times"
+      })
     )
     expect(listed.json["items"]).toEqual([expect.objectContaining({ id, etag: record["etag"] })])
     expect((await use().get(admin, at("things", { filter: `id = ${id} AND length(mid) = 4` }))).json["items"])

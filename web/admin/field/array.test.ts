@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { MetaField } from "../../client/index.ts"
 import { en } from "../messages/en.ts"
+import { operatorsOf } from "../model/conditions.ts"
 import { elementOf, parseLines } from "./array.ts"
 import { editText, parseText } from "./parse.ts"
 
@@ -42,6 +43,18 @@ describe("elements of a list", () => {
     const numbers = elementOf(field({ kind: "integer" }))
     expect(parseLines(numbers, "1\n1,234\n-7", en).value).toEqual([1, 1234, -7])
     expect(parseLines(numbers, "1\nx", en).problem).toContain("“x”")
+    // Exact texts are read as the service reads them.
+    const hosts = elementOf(field({ kind: "inet" }))
+    expect(parseLines(hosts, "192.0.2.1/32\n2001:0db8::1", en).value).toEqual(["192.0.2.1", "2001:db8::1"])
+    expect(parseLines(hosts, "300.0.0.1", en).problem).toContain(en.field.notLike("192.0.2.1"))
+    expect(parseLines(elementOf(field({ kind: "range", of: "date" })), "[2026-01-01,2026-01-31]", en).value).toEqual([
+      "[2026-01-01,2026-02-01)"
+    ])
+  })
+
+  it("are asked for where they are compared, and are there or not where they are not", () => {
+    expect(operatorsOf(field({ kind: "inet" }))).toEqual(["oneOf", "contains", "noneOf", "empty", "notEmpty"])
+    expect(operatorsOf(field({ kind: "native", type: "point" }))).toEqual(["empty", "notEmpty"])
   })
 
   it("stand as JSON where the whole list is a text", () => {

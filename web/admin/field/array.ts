@@ -1,8 +1,10 @@
 /** Lists of values, as inputs and cells take them apart: the field of their elements, the elements of a value, several lines as elements. Pure. */
 
 import type { MetaField } from "../../client/index.ts"
+import type { Messages } from "../messages/locale.tsx"
 import { short } from "../model/plain.ts"
-import { type Draft, type ParseMessages, parseText } from "./parse.ts"
+import { parseField } from "./exact.ts"
+import type { Draft } from "./parse.ts"
 
 const elements = new WeakMap<MetaField, MetaField>()
 
@@ -23,11 +25,11 @@ export const elementOf = (field: MetaField): MetaField => {
 export const elementsOf = (value: unknown): readonly unknown[] => Array.isArray(value) ? value : []
 
 /** Elements of a pasted text, a line each. The first line that is wrong refuses all, so that none is lost. */
-export const parseLines = (element: MetaField, text: string, t: ParseMessages): Draft => {
+export const parseLines = (element: MetaField, text: string, t: Pick<Messages, "field">): Draft => {
   const values: unknown[] = []
   for (const line of text.split(/\r\n|\r|\n/)) {
     if (line.trim() === "") continue
-    const { problem, value } = parseText(element, line.trim(), t)
+    const { problem, value } = parseField(element, line.trim(), t)
     if (problem !== null) return { value: undefined, problem: `“${short(line.trim(), 40)}”: ${problem}` }
     values.push(value)
   }

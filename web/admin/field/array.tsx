@@ -20,6 +20,7 @@ import { fieldLabel } from "../model/catalogue.ts"
 import { isolated } from "../model/plain.ts"
 import style from "./array.module.css"
 import { elementOf, elementsOf, parseLines } from "./array.ts"
+import { parseField } from "./exact.ts"
 import type { InputProps } from "./input-props.ts"
 import { type Draft, editText, parseText } from "./parse.ts"
 import { useElementText } from "./value.tsx"
@@ -74,7 +75,7 @@ const useList = (props: Inner) => {
   }
   const begin = useEffectEvent(() => {
     const { text } = begun.current
-    if (text !== undefined) type(parseText(elementOf(field), text, t))
+    if (text !== undefined) type(parseField(elementOf(field), text, t))
   })
   useEffect(() => begin(), [])
   const replace = useEffectEvent(() => {

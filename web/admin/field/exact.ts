@@ -29,7 +29,7 @@ export const exampleOf = (field: MetaField): string | undefined =>
     : undefined
 
 /** Parses the typed text of a field of any kind. */
-export const parseField = (field: MetaField, text: string, t: Messages): Draft => {
+export const parseField = (field: MetaField, text: string, t: Pick<Messages, "field">): Draft => {
   const example = exampleOf(field)
   const typed = text.trim()
   if (example === undefined || typed === "") return parseText(field, text, t)

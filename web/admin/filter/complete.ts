@@ -4,6 +4,7 @@
  */
 
 import { hasOrder } from "../../../core/domain/value/traits.ts"
+import { elementOf } from "../field/array.ts"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { endOf, fieldAt, type Path, relationLabel, waysOf } from "../model/paths.ts"
 
@@ -98,7 +99,7 @@ export const askedAt = (
   const [, name = "", typed = ""] = valueOfIn.exec(before) ?? valueAfter.exec(before) ?? []
   const path = name === "" ? undefined : fieldAt(resource, aliased(resource, name))
   if (path !== undefined) {
-    return path.field.filterable && (hasOrder(path.field.kind) || path.field.kind === "array")
+    return path.field.filterable && hasOrder(elementOf(path.field).kind)
       ? { of: "values", length: typed.length, inQuotes: outer, resource, path }
       : null
   }

@@ -114,7 +114,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
           {w.hide}
         </Act>
       )}
-      {field.filterable && (hasOrder(field.kind) || field.kind === "array") && (ways.length === 0 || counted(field)) &&
+      {field.filterable && hasOrder(elementOf(field).kind) && (ways.length === 0 || counted(field)) &&
         (
           <>
             <hr className="menu-line" />

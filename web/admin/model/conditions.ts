@@ -17,6 +17,7 @@ import {
 import { usualBytes } from "../../../core/domain/value/binary.ts"
 import { isRangeElement } from "../../../core/domain/value/exact.ts"
 import type { ElementShape, Shape } from "../../../core/domain/value/kind.ts"
+import { hasEquality } from "../../../core/domain/value/traits.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 import { countedBy, farOf, placeIn, through } from "./subjects.ts"
@@ -438,7 +439,9 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
     case "uuid":
       return ["is", "isNot", ...presence]
     case "array":
-      return ["oneOf", "contains", "noneOf", "empty", "notEmpty"]
+      return hasEquality(field.items?.kind ?? "text")
+        ? ["oneOf", "contains", "noneOf", "empty", "notEmpty"]
+        : ["empty", "notEmpty"]
     default:
       return ["empty", "notEmpty"]
   }
