@@ -531,10 +531,10 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       if (!pooler && how.timeoutMs === undefined && how.settings === undefined) {
         return translated(gate.use((lease) => query(lease, sql, params, prepare)), meaning)
       }
-      const limitedGate = !prepare || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
+      const limitedGate = pooler || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
         ? undefined
         : short.get(how.timeoutMs)
-      // A connection with the limit is not waited for, and a rare statement takes none. The usual connections serve both, in a transaction with the limit.
+      // A connection with the limit is not waited for: without one the usual connections serve, in a transaction with the limit.
       if (limitedGate?.isFree() === true) {
         return translated(
           limitedGate.use((lease) => {

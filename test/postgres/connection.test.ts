@@ -129,8 +129,8 @@ layer(databaseLayer(schema), live)("connections", (it) => {
       Effect.gen(function*() {
         const { postgres } = yield* open({ pooler, readConnections: 1 })
         const asked = "select current_setting('statement_timeout'), pg_backend_pid()::text"
-        const read = (timeoutMs?: number) =>
-          postgres.read(asked, [], { prepare: true, ...timeoutMs === undefined ? {} : { timeoutMs } })
+        const read = (timeoutMs?: number, prepare = true) =>
+          postgres.read(asked, [], { prepare, ...timeoutMs === undefined ? {} : { timeoutMs } })
         const limits = (timeoutMs: number) =>
           Effect.map(
             Effect.all(Array.from({ length: 5 }, () => read(timeoutMs)), { concurrency: "unbounded" }),
@@ -145,11 +145,13 @@ layer(databaseLayer(schema), live)("connections", (it) => {
         const deleted = "delete from jobs where id = 99 returning id::text"
         expect(yield* stateOf(postgres.read(deleted, [], { prepare: true, timeoutMs: wholeMs }))).toBe("25006")
         if (pooler) return
-        // One statement is all that the server gets, on a connection that has planned before.
-        let pid: string | null = null
-        const alone = Effect.map(read(hastyMs), ([row]) => pid = row![1]!)
-        expect(yield* reasonInTime(alone)).toBe("success")
-        expect(yield* rows(`select query from pg_stat_activity where pid = ${pid}`)).toEqual([[asked]])
+        // One statement is all that the server gets, on a connection that has planned before, also where the statement is new.
+        for (const prepare of [true, false]) {
+          let pid: string | null = null
+          const alone = Effect.map(read(hastyMs, prepare), ([row]) => pid = row![1]!)
+          expect(yield* reasonInTime(alone)).toBe("success")
+          expect(yield* rows(`select query from pg_stat_activity where pid = ${pid}`)).toEqual([[asked]])
+        }
       }))
 
     it.effect("reads long and short answers after one that was too long", () =>
