@@ -80,6 +80,22 @@ it("says why a foreign key into a partition is no relation", () => {
   ])
 })
 
+it("draws no relation from a name, which is only shown, to a text", () => {
+  const owners = tableFacts("owners", [column("id", "varchar")], { primaryKey: ["id"] })
+  const things = tableFacts("things", [id, column("owner", "name")], {
+    primaryKey: ["id"],
+    foreignKeys: [{
+      name: "things_owner",
+      columns: ["owner"],
+      target: { schema: owners.schema, table: owners.name, columns: ["id"] },
+      onDelete: "no action"
+    }]
+  })
+  const drafted = draftResources([owners, things]).resources.find(({ name }) => name === "things")
+  expect(drafted?.fields.map(({ kind }) => kind.of)).toEqual(["kind", "kind"])
+  expect(drafted?.notes).toContain("owner is no relation: it is name, and owners.id is varchar")
+})
+
 it("calls unique what a full unique index of one column says, and is never null", () => {
   const columns = [
     column("code", "text"),

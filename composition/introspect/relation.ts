@@ -5,8 +5,7 @@
 
 import type { ColumnFacts, ForeignKeyFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { objectName } from "../../core/domain/compile/check.ts"
-import { declarationOf } from "../../core/domain/compile/facts.ts"
-import { leftOut } from "./column.ts"
+import { kindText, leftOut } from "./column.ts"
 import { tableText, unique } from "./names.ts"
 import { same } from "./table-key.ts"
 
@@ -35,9 +34,12 @@ const idOf = ({ schema, table }: ForeignKeyFacts["target"]): string => `${schema
 const columnOf = ({ table }: ResourceTable, name: string): ColumnFacts =>
   table.columns.find((column) => column.name === name)!
 
-/** A relation has the kind of the key it points at, so their types must be equal, except for the length of a text. */
+/**
+ * A relation has the kind of the key it points at, so their types must be equal, except for the length of a text. Nor may one of them be only shown (`name`)
+ * while the other is asked for: nobody could give a required relation its value then.
+ */
 const fits = (own: ColumnFacts, key: ColumnFacts): boolean => {
-  const [a, b] = [own, key].map((each) => declarationOf(each)?.replace(/\.max\(\d+\)$/, ""))
+  const [a, b] = [own, key].map((each) => kindText(each)?.replace(/\.max\(\d+\)$/, ""))
   return a === b
 }
 
