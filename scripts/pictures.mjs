@@ -111,6 +111,17 @@ const pictures = [
       return restore
     }
   },
+  {
+    name: "admin-calendar",
+    path: "/orders?layout=calendar&by=created_at,due_on&filter=" +
+      encodeURIComponent("status = pending OR status = paid"),
+    ready: "[role=gridcell] [data-key]"
+  },
+  {
+    name: "admin-gallery",
+    path: "/products?layout=gallery&by=image",
+    ready: "[role=gridcell][data-key] img"
+  },
   { name: "admin-board", path: "/today", ready: "main [role=group]" },
   {
     name: "bulk-preview",

@@ -18,15 +18,17 @@ import {
   peek,
   type Peeked,
   scroll,
+  scrollDay,
   type Seen,
-  swipe
+  swipe,
+  turnMonth
 } from "./watch.ts"
 
 const usage = `node bench/web/run.ts --password PASSWORD [--url URL] [--email EMAIL]
 
   --rounds N    rounds in which the pages take turns, default 3
   --slow N      slows the processor N times
-  --only NAMES  of first, jump, scroll, drag, touch, peek, groups, heap; default all but heap
+  --only NAMES  of first, jump, scroll, drag, touch, peek, groups, calendar, heap; default all but heap
   --screens N   how far heap goes on, default 10,000`
 
 const { values } = parseArgs({
@@ -36,7 +38,7 @@ const { values } = parseArgs({
     password: { type: "string" },
     rounds: { type: "string", default: "3" },
     slow: { type: "string", default: "1" },
-    only: { type: "string", default: "first,jump,scroll,drag,touch,peek,groups" },
+    only: { type: "string", default: "first,jump,scroll,drag,touch,peek,groups,calendar" },
     screens: { type: "string", default: "10000" }
   }
 })
@@ -163,6 +165,28 @@ const inTurn = async <A>(pages: readonly [Page, Page], work: (page: Page) => Pro
     }
   }
   return found
+}
+
+/** A calendar of all rows: other months by keys, and the scroller of one day. The months end before the one of today, which may be half empty. */
+const measureCalendar = async (page: Page): Promise<void> => {
+  await page.bringToFront()
+  const month = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 7)
+  await page.goto(`${url}/orders?layout=calendar&by=created_at&at=${month}`)
+  await page.locator("[role=gridcell]:not([data-other]) [data-key]").first().waitFor()
+  const turns: number[] = []
+  const turning = await during(page, async () => {
+    for (let run = 0; run < 8 * rounds; run++) turns.push(await turnMonth(page, run % 8 < 4 ? "PageUp" : "PageDown"))
+  })
+  const p95 = (times: readonly number[]): string => `${ms(median(times))}, ${ms(quantile(times, 0.95))}`
+  const tasks = ({ long }: Seen): string => long.length === 0 ? "none" : `${long.length}, ${ms(Math.max(...long))}`
+  line(["calendar, another month with its records: median, p95", p95(turns), "", "", ""])
+  line(["calendar, another month, p95 of frames", ms(quantile(turning.frames, 0.95)), "", "", "17 ms"])
+  line(["calendar, another month, tasks above 50 ms and the longest", tasks(turning), "", "", "none above 100 ms"])
+  await page.locator("[role=gridcell]:not([data-other]) button").nth(8).click()
+  await page.locator("[data-cards] [data-key]").first().waitFor()
+  const day = await during(page, () => scrollDay(page, 1_500))
+  line(["calendar, scrolling a day at 1500 px/s, p95 of frames", ms(quantile(day.frames, 0.95)), "", "", "17 ms"])
+  line(["calendar, scrolling a day, tasks above 50 ms and the longest", tasks(day), "", "", "none above 100 ms"])
 }
 
 /** Screen after screen, and the heap between them. The first screens fill the cache of pages, which is no growth. */
@@ -300,6 +324,7 @@ try {
       slow > 1 ? "50 ms" : "34 ms"
     )
   }
+  if (only.has("calendar")) await measureCalendar(pages[0])
   if (only.has("heap")) await measureHeap(pages[0], total)
   process.stdout.write(`\nload at the end ${loadavg()[0]!.toFixed(1)}\n`)
 } finally {

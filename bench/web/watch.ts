@@ -29,6 +29,7 @@ type Measured = typeof globalThis & {
   benchSeen: Watching
   benchRest: Promise<unknown>
   benchPeek: Promise<Peeked>
+  benchTurn: Promise<number>
   jump?: (row: number) => void
 }
 
@@ -251,3 +252,41 @@ export const swipe = async (page: Page, times: number): Promise<number> => {
   await session.detach()
   return to - from
 }
+
+/** Milliseconds from a key that leads to another month until its records stand there, painted. The list is a calendar. */
+export const turnMonth = async (page: Page, key: "PageUp" | "PageDown"): Promise<number> => {
+  await page.evaluate(() => {
+    const before = document.querySelector("[role=grid]")?.getAttribute("aria-label")
+    const seen = new Promise<number>((done) => {
+      addEventListener("keydown", ({ timeStamp }) => {
+        let found = false
+        const look = (now: number): void => {
+          // A frame that finds something has not painted it: the next one comes after that.
+          if (found) return done(now - timeStamp)
+          const grid = document.querySelector("[role=grid]")
+          const days = [...document.querySelectorAll("[role=gridcell]:not([data-other])")]
+          found = grid?.getAttribute("aria-label") !== before &&
+            days.every((day) => day.querySelector("[data-key]") !== null)
+          requestAnimationFrame(look)
+        }
+        requestAnimationFrame(look)
+      }, { once: true, capture: true })
+    })
+    Object.assign(globalThis, { benchTurn: seen })
+  })
+  await page.keyboard.press(key)
+  return page.evaluate(() => (globalThis as Measured).benchTurn)
+}
+
+/** Scrolls the list of a calendar's day for three seconds, at so many pixels a second. */
+export const scrollDay = (page: Page, pixels: number): Promise<void> =>
+  page.evaluate(async (speed) => {
+    const scroller = document.querySelector("[data-cards]") ?? document.body
+    let last = performance.now()
+    const end = last + 3_000
+    while (last < end) {
+      const now = await new Promise<number>((done) => requestAnimationFrame(done))
+      scroller.scrollTop += speed * Math.max(0, now - last) / 1000
+      last = now
+    }
+  }, pixels)

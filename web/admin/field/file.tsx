@@ -90,8 +90,8 @@ const useTrusted = (): (url: string) => boolean => {
 
 interface PictureProps {
   readonly file: FileValue
-  /** Pixels of the longer side. */
-  readonly size: number
+  /** Pixels of the longer side, or all the room there is. */
+  readonly size: number | "fill"
   readonly onExpired?: (() => void) | undefined
 }
 
@@ -102,7 +102,8 @@ export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
   const under = useMemo(() => placeholderUrl(file.placeholder), [file.placeholder])
   const variant = Object.keys(file.variants ?? {})[0]
   const url = isImage(file.type) || variant !== undefined ? fileUrl(file, variant) : null
-  const box = { inlineSize: size, blockSize: size }
+  const length = size === "fill" ? "100%" : size
+  const box = { inlineSize: length, blockSize: length }
   if (url === null || broken === url) {
     return (
       <span className={style.sign} style={box}>
@@ -133,7 +134,7 @@ export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
 export const FileExpiry = createContext<() => void>(() => {})
 
 /** The picture of a file in a list. Only an ended link is a reason to read again, because a picture may fail for others. */
-export const ListedPicture = ({ file, size }: { readonly file: FileValue; readonly size: number }): ReactNode => {
+export const ListedPicture = ({ file, size }: Pick<PictureProps, "file" | "size">): ReactNode => {
   const again = use(FileExpiry)
   return (
     <Picture

@@ -32,6 +32,8 @@ export interface ColumnHandle {
   readonly find: (key: string) => number
   readonly reveal: (index: number) => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Reads the records again. */
+  readonly reload: () => void
 }
 
 export interface CardsProps {
@@ -131,7 +133,8 @@ const useMountedColumn = (props: CardsProps) => {
     at: (index) => latest.current.cards.at(index),
     find: (key) => latest.current.cards.find(key),
     reveal: scrolling.reveal,
-    replace: (key, record) => latest.current.rows.replace(key, record)
+    replace: (key, record) => latest.current.rows.replace(key, record),
+    reload: () => latest.current.rows.reload()
   }))
   useLayoutEffect(() => {
     register(id, own.current)

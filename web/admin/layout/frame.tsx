@@ -21,6 +21,8 @@ interface FrameProps {
   readonly total: Total | null
   readonly failure: unknown
   readonly onReload: () => void
+  /** Counts exactly. By default it is what reading again does. */
+  readonly onCount?: () => void
   readonly news?: ReactNode
   readonly children: ReactNode
 }
@@ -31,7 +33,7 @@ const filterErrors = (error: unknown): readonly FilterError[] =>
     : []
 
 export const LayoutFrame = (props: FrameProps): ReactNode => {
-  const { children, failure, news, onReload, resource, total, view } = props
+  const { children, failure, news, onCount, onReload, resource, total, view } = props
   const errors = filterErrors(failure)
   useTitle(resource.view.label.plural)
   useShortcut("n", () => resource.may.create ? go(`/${resource.name}/new`) : false)
@@ -39,7 +41,7 @@ export const LayoutFrame = (props: FrameProps): ReactNode => {
     <>
       <ListHeader
         resource={resource}
-        rows={{ total, age: null, reload: onReload, countExactly: onReload }}
+        rows={{ total, age: null, reload: onReload, countExactly: onCount ?? onReload }}
         filter={view.filter}
         deleted={view.deleted}
         order={printOrder(view.order)}

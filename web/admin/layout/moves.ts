@@ -9,11 +9,12 @@ import { problemText } from "../ground/problem.tsx"
 import { noticeFailure } from "../ground/session.ts"
 import { say } from "../ground/toasts.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { keyPartsOf, type Resource, titleOf } from "../model/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { type Resource, titleOf } from "../model/catalogue.ts"
+import type { AnyRecord } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
 import { columnId } from "./columns.ts"
 import { type Moves, withMove } from "./moved.ts"
+import { writeMoved } from "./written.ts"
 
 export interface Moving {
   readonly moves: Moves<AnyRecord>
@@ -45,31 +46,11 @@ export const useMoves = (props: MovingProps): Moving => {
   const latest = useRef(props)
   latest.current = props
   const { by, resource } = props
-  const client = resourceClient(resource.name)
 
   const place = (key: string, record: AnyRecord, at: string, to: string, saving: boolean): void => {
     latest.current.onWritten(key, record)
     setMoves((before) => withMove(before, key, { at, to, record, saving }))
     latest.current.onPlaced(key, to)
-  }
-
-  /** Writes the value, also where somebody else changed other fields meanwhile. Null: they changed this one, and `theirs` is the record. */
-  const write = async (key: string, record: AnyRecord, value: unknown) => {
-    const parts = keyPartsOf(key)
-    const { expand, fields } = latest.current
-    const put = async (etag: string): Promise<AnyRecord> => {
-      const written = await client.update(parts, { [by]: value }, { etag })
-      return { ...record, ...written }
-    }
-    try {
-      return { written: await put(record.etag) }
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.status !== 412) throw error
-      const theirs = await client.get(parts, { fields, expand })
-      return columnId(theirs[by]) === columnId(record[by])
-        ? { written: { ...theirs, ...await put(theirs.etag) } }
-        : { theirs }
-    }
   }
 
   const run = async (
@@ -82,7 +63,15 @@ export const useMoves = (props: MovingProps): Moving => {
     const title = isolated(titleOf(resource, record))
     place(key, { ...record, [by]: to.value }, at, to.id, true)
     try {
-      const { theirs, written } = await write(key, record, to.value)
+      const { expand, fields } = latest.current
+      const { theirs, written } = await writeMoved({
+        resource,
+        key,
+        record,
+        values: { [by]: to.value },
+        fields,
+        expand
+      })
       if (theirs !== undefined) {
         const now = columnId(theirs[by])
         place(key, theirs, to.id, now, false)

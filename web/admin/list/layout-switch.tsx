@@ -1,13 +1,13 @@
 /** Chooses how a list is laid out, among what its resource allows. The choice is in the address. */
 
-import { LayoutGrid, Rows3 } from "lucide-react"
+import { CalendarDays, Images, Kanban, Rows3 } from "lucide-react"
 import type { ReactNode } from "react"
 import { setQuery } from "../ground/location.ts"
 import { Offers } from "../ground/offers.ts"
 import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { fieldLabel, type Resource } from "../model/catalogue.ts"
-import { isBoarded, type Layout, printLayout, sameLayout } from "./layout.ts"
+import { isBoarded, isDay, isPictured, type Layout, printLayout, sameLayout } from "./layout.ts"
 
 interface SwitchProps {
   readonly resource: Resource
@@ -20,16 +20,41 @@ const offered = (resource: Resource): readonly Layout[] => [
   ...resource.model.fields.filter((field) => isBoarded(resource, field)).map(({ name }): Layout => ({
     of: "board",
     by: name
-  }))
+  })),
+  ...resource.model.fields.filter(isDay).map(({ name }): Layout => ({ of: "calendar", by: [name] })),
+  ...resource.model.fields.filter(isPictured).map(({ name }): Layout => ({ of: "gallery", by: name }))
 ]
 
+/** A layout without what one chooses in it: limits, weeks, the end of spans, groups. */
+const plainly = (layout: Layout): Layout =>
+  layout?.of === "board"
+    ? { of: "board", by: layout.by }
+    : layout?.of === "calendar"
+    ? { of: "calendar", by: layout.by.slice(0, 1) }
+    : layout?.of === "list"
+    ? null
+    : layout
+
+const icons = { board: Kanban, calendar: CalendarDays, gallery: Images, list: Rows3 } as const
+
 export const LayoutSwitch = ({ layout, resource }: SwitchProps): ReactNode => {
-  const { layout: w } = useMessages()
+  const t = useMessages()
+  const w = t.layout
   const all = offered(resource)
   if (all.length === 1) return null
-  const nameOf = (each: Layout): string => each?.of === "board" ? w.boardBy(fieldLabel(resource, each.by)) : w.rows
-  const plainly = (each: Layout): Layout =>
-    each?.of === "board" ? { of: "board", by: each.by } : each?.of === "list" ? null : each
+  const nameOf = (each: Layout): string => {
+    switch (each?.of) {
+      case "board":
+        return w.boardBy(fieldLabel(resource, each.by))
+      case "calendar":
+        return t.calendar.by(fieldLabel(resource, each.by[0] ?? ""))
+      case "gallery":
+        return t.gallery.by(fieldLabel(resource, each.by))
+      default:
+        return w.rows
+    }
+  }
+  const Icon = icons[layout?.of ?? "list"]
   const entries: readonly MenuEntry[] = all.map((each) => ({
     label: nameOf(each),
     chosen: sameLayout(each, plainly(layout)),
@@ -38,9 +63,7 @@ export const LayoutSwitch = ({ layout, resource }: SwitchProps): ReactNode => {
   return (
     <>
       <Menu label={w.name} name={w.name} className="btn quiet bare" entries={entries}>
-        {layout === null || layout.of === "list"
-          ? <Rows3 className="icon" aria-hidden="true" />
-          : <LayoutGrid className="icon" aria-hidden="true" />}
+        <Icon className="icon" aria-hidden="true" />
       </Menu>
       <Offers entries={entries} />
     </>

@@ -17,10 +17,11 @@ export const isBoarded = (resource: Resource, field: MetaField): boolean =>
   field.filterable && (field.kind === "enum" || resource.related(field.name) !== undefined)
 
 /** Whether records have a day by a field. */
-const isDay = ({ filterable, kind }: MetaField): boolean => filterable && (kind === "date" || kind === "timestamp")
+export const isDay = ({ filterable, kind }: MetaField): boolean =>
+  filterable && (kind === "date" || kind === "timestamp")
 
 /** Whether a field may hold pictures. */
-const isPictured = (field: MetaField): boolean =>
+export const isPictured = (field: MetaField): boolean =>
   holdsFiles(field) && (field.file?.accept ?? ["image/*"]).some((type) => type.startsWith("image/"))
 
 /** Whether rows can be grouped by a field, or by a path to one of one related record. */
@@ -109,4 +110,4 @@ export const sameLayout = (a: Layout, b: Layout): boolean =>
   JSON.stringify(printLayout(a)) === JSON.stringify(printLayout(b))
 
 /** Whether a page of its own draws the layout. Rows are drawn by the list. */
-export const isPage = (layout: Layout): boolean => layout?.of === "board"
+export const isPage = (layout: Layout): boolean => layout !== null && layout.of !== "list"

@@ -10,8 +10,8 @@ import type { ListRows } from "./rows.ts"
 /** The list that opens a record. */
 export interface Opening {
   readonly resource: Resource
-  readonly rows: ListRows
-  readonly handle: RefObject<GridHandle | null>
+  readonly rows: Pick<ListRows, "rowAt" | "indexOf" | "total" | "groups" | "replace" | "renew" | "reload">
+  readonly handle: RefObject<Pick<GridHandle, "focus" | "show" | "place" | "seen"> | null>
 }
 
 /** The keys that were held when a row was opened. */

@@ -108,6 +108,34 @@ export const ar: AppMessages = {
     warning: "تنبيه من الخدمة:",
     sum: (total) => `Σ ${total}`
   },
+  calendar: {
+    by: (field: string): string => `تقويم حسب ${field}`,
+    named: (field: string, period: string): string => `تقويم حسب ${field}، ${period}`,
+    days: "الأيام المعروضة",
+    previous: { month: "الشهر السابق", week: "الأسبوع السابق" },
+    next: { month: "الشهر التالي", week: "الأسبوع التالي" },
+    today: "اليوم",
+    month: "شهر",
+    week: "أسبوع",
+    until: "حتى",
+    untilField: (field: string): string => `حتى ${field}`,
+    noEnd: "بلا نهاية",
+    count: (_: number, text: string): string => `السجلات: ${text}`,
+    dayWith: (day: string, count: number, text: string): string =>
+      `${day}، ${count === 0 ? "لا سجلات" : `السجلات: ${text}`}`,
+    open: (day: string): string => `عرض الكل: ${day}`,
+    more: (text: string): string => `+${text} أخرى`,
+    moreOn: (_: number, text: string, day: string): string => `+${text} أخرى في ${day}`,
+    newOn: (day: string): string => `جديد في ${day}`,
+    without: (text: string, field: string): string => `${text} بلا ${field}`,
+    noDay: "بلا يوم",
+    earlierLeft: "السجلات التي بدأت قبل ذلك غير معروضة.",
+    hint: "اضغط المسافة لأخذ السجل، والأسهم لاختيار يوم، ثم المسافة لوضعه. الحرف P يفتحه بجانب التقويم.",
+    taken: (title: string, day: string): string => `أُخذ ${title} من ${day}. اختر يومًا بالأسهم.`
+  },
+  gallery: {
+    by: (field: string): string => `معرض حسب ${field}`
+  },
   layout: {
     name: "التخطيط",
     rows: "صفوف",

@@ -111,6 +111,36 @@ export const de: AppMessages = {
     warning: "Der Dienst warnt:",
     sum: (total) => `Σ ${total}`
   },
+  calendar: {
+    by: (field: string): string => `Kalender nach ${field}`,
+    named: (field: string, period: string): string => `Kalender nach ${field}, ${period}`,
+    days: "Gezeigte Tage",
+    previous: { month: "Voriger Monat", week: "Vorige Woche" },
+    next: { month: "Nächster Monat", week: "Nächste Woche" },
+    today: "Heute",
+    month: "Monat",
+    week: "Woche",
+    until: "Bis",
+    untilField: (field: string): string => `Bis ${field}`,
+    noEnd: "Ohne Ende",
+    count: (count: number, text: string): string => count === 1 ? "1 Datensatz" : `${text} Datensätze`,
+    dayWith: (day: string, count: number, text: string): string =>
+      `${day}, ${count === 0 ? "keine Datensätze" : count === 1 ? "1 Datensatz" : `${text} Datensätze`}`,
+    open: (day: string): string => `Alle zeigen: ${day}`,
+    more: (text: string): string => `+${text} weitere`,
+    moreOn: (_: number, text: string, day: string): string => `+${text} weitere: ${day}`,
+    newOn: (day: string): string => `Neu am Tag: ${day}`,
+    without: (text: string, field: string): string => `${text} ohne ${field}`,
+    noDay: "keinen Tag",
+    earlierLeft: "Datensätze, die früher begonnen haben, fehlen.",
+    hint:
+      "Mit der Leertaste den Datensatz nehmen, mit Pfeiltasten einen Tag wählen, mit der Leertaste ablegen. P öffnet ihn neben dem Kalender.",
+    taken: (title: string, day: string): string =>
+      `${title} vom ${day} genommen. Wählen Sie mit den Pfeiltasten einen Tag.`
+  },
+  gallery: {
+    by: (field: string): string => `Galerie nach ${field}`
+  },
   layout: {
     name: "Anordnung",
     rows: "Zeilen",

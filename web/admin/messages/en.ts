@@ -109,6 +109,35 @@ export const en = {
     warning: "The service warns:",
     sum: (total: string): string => `Σ ${total}`
   },
+  calendar: {
+    by: (field: string): string => `Calendar by ${noun(field)}`,
+    named: (field: string, period: string): string => `Calendar by ${noun(field)}, ${period}`,
+    days: "Days shown",
+    previous: { month: "Previous month", week: "Previous week" },
+    next: { month: "Next month", week: "Next week" },
+    today: "Today",
+    month: "Month",
+    week: "Week",
+    until: "Until",
+    untilField: (field: string): string => `Until ${noun(field)}`,
+    noEnd: "No end",
+    count: (count: number, text: string): string => count === 1 ? "1 record" : `${text} records`,
+    dayWith: (day: string, count: number, text: string): string =>
+      `${day}, ${count === 0 ? "no records" : count === 1 ? "1 record" : `${text} records`}`,
+    open: (day: string): string => `Show all of ${day}`,
+    more: (text: string): string => `+${text} more`,
+    moreOn: (_: number, text: string, day: string): string => `+${text} more on ${day}`,
+    newOn: (day: string): string => `New on ${day}`,
+    without: (text: string, field: string): string => `${text} without ${noun(field)}`,
+    noDay: "no day",
+    earlierLeft: "Records that began earlier are not shown.",
+    hint:
+      "Press Space to take the record, arrows to choose a day, and Space to put it down. P opens it beside the calendar.",
+    taken: (title: string, day: string): string => `${title} taken from ${day}. Choose a day with the arrow keys.`
+  },
+  gallery: {
+    by: (field: string): string => `Gallery by ${noun(field)}`
+  },
   layout: {
     name: "Layout",
     rows: "Rows",

@@ -113,6 +113,35 @@ export const es: AppMessages = {
     warning: "El servicio avisa:",
     sum: (total) => `Σ ${total}`
   },
+  calendar: {
+    by: (field: string): string => `Calendario por ${noun(field)}`,
+    named: (field: string, period: string): string => `Calendario por ${noun(field)}, ${period}`,
+    days: "Días que se muestran",
+    previous: { month: "Mes anterior", week: "Semana anterior" },
+    next: { month: "Mes siguiente", week: "Semana siguiente" },
+    today: "Hoy",
+    month: "Mes",
+    week: "Semana",
+    until: "Hasta",
+    untilField: (field: string): string => `Hasta ${noun(field)}`,
+    noEnd: "Sin fin",
+    count: (count: number, text: string): string => count === 1 ? "1 registro" : `${text} registros`,
+    dayWith: (day: string, count: number, text: string): string =>
+      `${day}, ${count === 0 ? "sin registros" : count === 1 ? "1 registro" : `${text} registros`}`,
+    open: (day: string): string => `Ver todo el ${day}`,
+    more: (text: string): string => `+${text} más`,
+    moreOn: (_: number, text: string, day: string): string => `+${text} más el ${day}`,
+    newOn: (day: string): string => `Nuevo el ${day}`,
+    without: (text: string, field: string): string => `${text} sin ${noun(field)}`,
+    noDay: "ningún día",
+    earlierLeft: "Los registros que empezaron antes no se muestran.",
+    hint:
+      "Pulse Espacio para tomar el registro, las flechas para elegir un día y Espacio para soltarlo. P lo abre junto al calendario.",
+    taken: (title: string, day: string): string => `${title} tomado del ${day}. Elija un día con las flechas.`
+  },
+  gallery: {
+    by: (field: string): string => `Galería por ${noun(field)}`
+  },
   layout: {
     name: "Disposición",
     rows: "Filas",

@@ -111,6 +111,35 @@ export const fr: AppMessages = {
     warning: "Le service avertit :",
     sum: (total) => `Σ ${total}`
   },
+  calendar: {
+    by: (field: string): string => `Calendrier par ${noun(field)}`,
+    named: (field: string, period: string): string => `Calendrier par ${noun(field)}, ${period}`,
+    days: "Jours affichés",
+    previous: { month: "Mois précédent", week: "Semaine précédente" },
+    next: { month: "Mois suivant", week: "Semaine suivante" },
+    today: "Aujourd’hui",
+    month: "Mois",
+    week: "Semaine",
+    until: "Jusqu’à",
+    untilField: (field: string): string => `Jusqu’à : ${noun(field)}`,
+    noEnd: "Sans fin",
+    count: (count: number, text: string): string => count < 2 ? `${text} enregistrement` : `${text} enregistrements`,
+    dayWith: (day: string, count: number, text: string): string =>
+      `${day}, ${count === 0 ? "aucun enregistrement" : count === 1 ? "1 enregistrement" : `${text} enregistrements`}`,
+    open: (day: string): string => `Tout afficher : ${day}`,
+    more: (text: string): string => `+${text} autres`,
+    moreOn: (_: number, text: string, day: string): string => `+${text} autres : ${day}`,
+    newOn: (day: string): string => `Nouveau : ${day}`,
+    without: (text: string, field: string): string => `${text} sans ${noun(field)}`,
+    noDay: "aucun jour",
+    earlierLeft: "Les enregistrements qui ont commencé plus tôt ne sont pas affichés.",
+    hint:
+      "Appuyez sur Espace pour prendre l’enregistrement, sur les flèches pour choisir un jour, puis sur Espace pour le poser. P l’ouvre à côté du calendrier.",
+    taken: (title: string, day: string): string => `${title} pris le ${day}. Choisissez un jour avec les flèches.`
+  },
+  gallery: {
+    by: (field: string): string => `Galerie par ${noun(field)}`
+  },
   layout: {
     name: "Disposition",
     rows: "Lignes",

@@ -145,7 +145,9 @@ const Page = (): ReactNode => {
     sources.find(({ source, state }) => state !== "ready" && source.resources.includes(name))
   if (away !== undefined) return <SourceNotice name={name} of={away} />
   if (resource === undefined || more.length > 0) return <Missing />
-  if (key === undefined && isPage(readLayout(query, resource))) return <LayoutPage key={name} resource={resource} />
+  if (key === undefined && isPage(readLayout(query, resource))) {
+    return <LayoutPage key={name} resource={resource} panel={Peek} />
+  }
   if (key === undefined) return <ListPage key={name} resource={resource} panel={Peek} />
   if (!isKeyText(key)) return <Missing />
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />

@@ -1,0 +1,188 @@
+/**
+ * The records of the days that a calendar shows: first how many there are on each day, then the records themselves, of a full day only the first ones. After
+ * changes it counts again, and reads those days whose records may be others. It knows no service: what it calls is given to it.
+ */
+
+import { daysBetween } from "./days.ts"
+import { type Run, runsOf } from "./placing.ts"
+
+/** Most records of one request, and most requests at a time. */
+const most = 200
+const abreast = 6
+
+export interface Calls<T> {
+  /** How many records begin on each day, from one up to and without another. */
+  readonly count: (from: string, to: string, signal: AbortSignal) => Promise<readonly number[]>
+  /** The first records that begin on a day from `from` to `last`. */
+  readonly read: (run: Pick<Run, "from" | "last" | "limit">, signal: AbortSignal) => Promise<readonly T[]>
+  /** Records that began before a day and reach into it. */
+  readonly reach: ((day: string, signal: AbortSignal) => Promise<readonly T[]>) | null
+  readonly keyOf: (record: T) => string
+  readonly changed: () => void
+}
+
+interface Shown {
+  readonly from: string
+  readonly to: string
+  /** How many records of a full day are read; 0: none. */
+  readonly few: number
+}
+
+interface Kept {
+  readonly run: Run
+  readonly keys: readonly string[]
+}
+
+export class DayReader<T> {
+  readonly #calls: Calls<T>
+  #shown: Shown | null = null
+  #ending = new AbortController()
+  #counts = new Map<string, number>()
+  #runs = new Map<string, Kept>()
+  #reaching: readonly string[] = []
+  #records = new Map<string, T>()
+  /** Increases with each round of reads that has ended. */
+  turn = 0
+  loading = false
+  failure: unknown = undefined
+  /** Why records that began earlier are missing. */
+  reachFailure: unknown = undefined
+
+  constructor(calls: Calls<T>) {
+    this.#calls = calls
+  }
+
+  /** The records that are known, of any day. */
+  records(): Iterable<T> {
+    return this.#records.values()
+  }
+
+  get(key: string): T | undefined {
+    return this.#records.get(key)
+  }
+
+  /** How many records begin on a day; null: not counted yet. */
+  count(day: string): number | null {
+    return this.#counts.get(day) ?? null
+  }
+
+  /** How many records begin on the shown days; null: not counted yet. */
+  total(from: string, to: string): number | null {
+    let sum = 0
+    for (const day of daysBetween(from, to)) {
+      const count = this.#counts.get(day)
+      if (count === undefined) return null
+      sum += count
+    }
+    return sum
+  }
+
+  /** Reads the days. What is known of them is kept. */
+  show(shown: Shown): void {
+    const before = this.#shown
+    if (before !== null && before.from === shown.from && before.to === shown.to && before.few === shown.few) return
+    this.#shown = shown
+    this.#runs = new Map()
+    void this.refresh()
+  }
+
+  /** A record as it is now. */
+  put(record: T): void {
+    this.#records.set(this.#calls.keyOf(record), record)
+    this.#calls.changed()
+  }
+
+  /** A record has gone from one day to another. */
+  recount(from: string, to: string): void {
+    for (const [day, by] of [[from, -1], [to, 1]] as const) {
+      const count = this.#counts.get(day)
+      if (count !== undefined) this.#counts.set(day, Math.max(0, count + by))
+    }
+  }
+
+  /** Counts again, and reads what may have changed. `keys`: records that did; null: any of them may have. */
+  async refresh(keys: ReadonlySet<string> | null = null): Promise<void> {
+    const shown = this.#shown
+    if (shown === null) return
+    this.#ending.abort()
+    this.#ending = new AbortController()
+    const { signal } = this.#ending
+    this.loading = true
+    for (const [id, run] of this.#runs) {
+      if (keys === null || run.keys.some((key) => keys.has(key))) this.#runs.delete(id)
+    }
+    this.#calls.changed()
+    try {
+      await Promise.all([this.#readDays(shown, signal), this.#readReaching(shown, signal)])
+      if (signal.aborted) return
+      this.failure = undefined
+    } catch (error) {
+      if (signal.aborted) return
+      this.failure = error
+    }
+    this.loading = false
+    this.turn++
+    this.#calls.changed()
+  }
+
+  close(): void {
+    this.#ending.abort()
+  }
+
+  async #readDays({ few, from, to }: Shown, signal: AbortSignal): Promise<void> {
+    const counts = await this.#calls.count(from, to, signal)
+    if (signal.aborted) return
+    const days = daysBetween(from, to).map((day, at) => [day, counts[at] ?? 0] as const)
+    this.#counts = new Map(days)
+    const runs = new Map(runsOf(days, few, most).map((run) => [JSON.stringify(run), run]))
+    const kept = new Map([...this.#runs].filter(([id]) => runs.has(id)))
+    this.#runs = kept
+    this.#calls.changed()
+    const waiting = [...runs].filter(([id]) => !kept.has(id))
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+        const [id, run] = next
+        const items = await this.#calls.read(run, signal)
+        if (signal.aborted) return
+        const keys = this.#keep(items)
+        this.#runs.set(id, { run, keys })
+        this.#calls.changed()
+      }
+    }
+    await Promise.all(Array.from({ length: abreast }, work))
+    if (!signal.aborted) this.#drop()
+  }
+
+  /** Without them a calendar still has those that begin on its days: so a refusal is no failure of the page. */
+  async #readReaching({ few, from }: Shown, signal: AbortSignal): Promise<void> {
+    const { reach } = this.#calls
+    if (reach === null || few === 0) return
+    try {
+      const items = await reach(from, signal)
+      if (signal.aborted) return
+      this.reachFailure = undefined
+      this.#reaching = this.#keep(items)
+      this.#calls.changed()
+    } catch (error) {
+      if (signal.aborted) return
+      this.reachFailure = error
+      this.#reaching = []
+    }
+  }
+
+  #keep(items: readonly T[]): readonly string[] {
+    return items.map((item) => {
+      const key = this.#calls.keyOf(item)
+      this.#records.set(key, item)
+      return key
+    })
+  }
+
+  /** Forgets records that no answer has any more. */
+  #drop(): void {
+    const wanted = new Set([...this.#reaching, ...[...this.#runs.values()].flatMap(({ keys }) => keys)])
+    for (const key of this.#records.keys()) {
+      if (!wanted.has(key)) this.#records.delete(key)
+    }
+  }
+}
