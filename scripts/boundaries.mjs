@@ -96,7 +96,8 @@ const pages = [
   "audit board jobs layout record users webhooks", // a block and a record show rows as a list does
   "account", // the same accounts as among the users
   "shell", // the gate, the frame, and which page is at an address
-  "main.tsx"
+  "main.tsx",
+  "first" // what stands in the page before the app is run
 ]
 const storeys = [
   { folder: "core/domain/", floors: domain.map(words) },

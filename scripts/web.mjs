@@ -38,40 +38,48 @@ const shared = {
   css: { transformer: "lightningcss" }
 }
 
-/** Icons of the sign-in page: they stay in its files. */
-const signInIcons = /\/(?:eye|eye-off|fingerprint-pattern)\.mjs$/
-
 /**
  * Files of modules that several parts need. The bundler makes one for each set of parts, which were thirty for the first list. Here a module is in the file
- * of the first part that needs it, and all icons are in one. What the sign-in page or the form of strangers needs is left as it is.
+ * of the first part that needs it, and all icons are in one, as is the code for queries. What the form of strangers needs is as small as the bundler makes it.
  */
 const sharedFiles = () => {
-  const [outside, ...parts] = [["main.tsx", "form/main.ts"], ["shell/shell.tsx"], ["list/page.tsx"], [
+  const roots = [
+    "first/entry.ts",
+    "form/main.ts",
+    "main.tsx",
+    "first/plain.ts",
+    "shell/shell.tsx",
+    "list/page.tsx",
     "record/page.tsx"
-  ]]
-    .map((names) => names.map((name) => join(app, name)))
+  ]
+    .map((name) => join(app, name))
   const isOwn = (id) => id.startsWith(root) && !id.includes("node_modules")
   let reached
   return {
     debugName: "shared",
     includeDependenciesRecursively: false,
     name: (id, bundle) => {
-      if (id.includes("/lucide-react/dist/esm/icons/")) return signInIcons.test(id) ? null : "icons"
-      if (!isOwn(id) || parts.flat().includes(id)) return null
-      const from = (roots) => {
+      if (id.includes("/lucide-react/dist/esm/")) return "icons"
+      if (id.includes("/node_modules/react/")) return "base"
+      if (id.includes("/node_modules/@tanstack/")) return "queries"
+      if (id.includes("/node_modules/effect/")) return "fields"
+      if (!isOwn(id) || roots.includes(id)) return null
+      const from = (start) => {
         const seen = new Set()
         const visit = (each) => {
           if (seen.has(each)) return
           seen.add(each)
           for (const next of bundle.getModuleInfo(each)?.importedIds ?? []) if (isOwn(next)) visit(next)
         }
-        roots.forEach(visit)
+        visit(start)
         return seen
       }
-      reached ??= [outside, ...parts].map(from)
-      const [left, frame, list, record] = reached.map((seen) => seen.has(id))
-      if (left) return null
-      return frame ? "frame" : list ? (record ? "fields" : "rows") : null
+      reached ??= roots.map(from)
+      const [entry, form, gate, plain, frame, list, record] = reached.map((seen) => seen.has(id))
+      if (entry) return id.endsWith(".module.css") ? "looks" : null
+      if (form) return plain && !gate ? "values" : null
+      if (gate) return plain ? "base" : "gate"
+      return plain ? "plain" : frame ? "frame" : list ? (record ? "fields" : "rows") : null
     }
   }
 }
@@ -177,6 +185,24 @@ export const measureSizes = (out) => {
   }))
 }
 
+/** Names the files that draw the first rows of a list, beside those of the page. The server has browsers ask for them early. */
+const nameFirst = (out) => {
+  const manifest = JSON.parse(readFileSync(join(out, "-", "manifest.json"), "utf8"))
+  const filesOf = (key) => {
+    const seen = new Set()
+    const visit = (each) => {
+      if (seen.has(each)) return
+      seen.add(each)
+      for (const next of manifest[each].imports ?? []) visit(next)
+    }
+    visit(key)
+    return [...seen].flatMap((each) => [manifest[each].file, ...manifest[each].css ?? []])
+  }
+  const ofPage = filesOf("index.html")
+  const names = [...new Set(filesOf("first/plain.ts"))].filter((file) => !ofPage.includes(file))
+  writeFileSync(join(out, "-", "first.json"), JSON.stringify(names.map((file) => file.replace("-/assets/", ""))))
+}
+
 /** Vite and its plugin for React, which only a checkout has. While it makes or starts something, it sees the environment named. */
 const withVite = async (environment, work) => {
   const [vite, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")])
@@ -196,6 +222,7 @@ export const buildWeb = async (out, { whole }) => {
   mkdirSync(out, { recursive: true })
   // Whoever builds (a test, for one) may run as something else: the app is React's production build.
   await withVite("production", ({ build }, react) => build({ ...settings(out), plugins: [react()] }))
+  nameFirst(out)
   await compress(out, whole)
   const sizes = await measureSizes(out)
   if (!whole) return

@@ -148,6 +148,8 @@ export const leadTo = (target: string): ExtraRoute => {
 interface Files {
   readonly hasPage: (file: string) => boolean
   readonly page: (file: string) => Effect.Effect<Page>
+  /** What the first rows of a list need, as values of `Link` (RFC 8288). */
+  readonly early: readonly string[]
   /** `name`: the part of the path after `-/assets/`. */
   readonly asset: (visit: Visit, name: string) => Effect.Effect<EdgeAnswer, Problem>
 }
@@ -193,13 +195,41 @@ const builtFiles = (options: WebAppOptions, folder: string): Files => {
     }))
   }
 
-  return { hasPage: (file) => existsSync(join(folder, file)), page: (file) => Effect.sync(() => pageOf(file)), asset }
+  return {
+    hasPage: (file) => existsSync(join(folder, file)),
+    page: (file) => Effect.sync(() => pageOf(file)),
+    early: earlyLinks(options, folder),
+    asset
+  }
 }
+
+/** The file in which the build names the assets that draw the first rows of a list. */
+const firstFile = join("-", "first.json")
+
+/** The token of the session and the files of the first rows: the browser asks for them with the page, and not after a script has run. */
+const earlyLinks = ({ config, path }: WebAppOptions, folder: string): readonly string[] => {
+  if (config["signIn"] !== "password" || !existsSync(join(folder, firstFile))) return []
+  const names: readonly string[] = JSON.parse(readFileSync(join(folder, firstFile), "utf8"))
+  const base = `${path === "/" ? "" : path}/-/assets/`
+  return [
+    `<${String(config["api"])}/auth/token>; rel=preload; as=fetch; crossorigin=use-credentials`,
+    ...names.map((name) =>
+      name.endsWith(".css")
+        ? `<${base}${name}>; rel=preload; as=style; crossorigin`
+        : `<${base}${name}>; rel=modulepreload`
+    )
+  ]
+}
+
+/** Whether a page may be a list for somebody who is signed in. */
+const mayBeList = (visit: Visit, below: string): boolean =>
+  visit.request.headers.get("cookie") !== null && /^\/[A-Za-z0-9_]+$/.test(below)
 
 /** What a live app makes when it is asked. */
 const liveFiles = (options: WebAppOptions, app: LiveApp): Files => ({
   hasPage: () => true,
   page: (file) => Effect.map(Effect.promise(() => app.page(file)), (text) => makePage(options, text)),
+  early: [],
   asset: ({ request }) => Effect.promise(() => app.asset(request.target, request.headers))
 })
 
@@ -224,7 +254,10 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
       "content-security-policy": policyOf(options, nonce, form),
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
-      "etag": `"${hash}.${nonce}"`
+      "etag": `"${hash}.${nonce}"`,
+      ...(files.early.length > 0 && mayBeList(visit, visit.path.slice(prefix.length))
+        ? { link: files.early.join(", ") }
+        : {})
     }
     if (earlier !== null && status === 200) return { status: 304, headers, body: null }
     return {

@@ -26,6 +26,7 @@ interface Watching {
 
 type Measured = typeof globalThis & {
   benchFirst?: number
+  benchUsable?: number
   benchSeen: Watching
   benchRest: Promise<unknown>
   benchPeek: Promise<Peeked>
@@ -33,24 +34,40 @@ type Measured = typeof globalThis & {
   jump?: (row: number) => void
 }
 
-/** Notes when the first rows stand in the page, in milliseconds since its navigation began. */
+/**
+ * Notes when the first rows stand in the page, in milliseconds since its navigation began, and when they can be used: plain rows are seen before the app has them.
+ */
 export const noteFirstRows = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
     const look = (): void => {
+      const measured = globalThis as Measured
       // A head of a group is no row.
       const row = "[data-index]:not([aria-busy]):not([data-line])"
-      if (document.querySelector(`${row}[data-index='0'], [data-line] ~ ${row}`) === null) requestAnimationFrame(look)
-      else (globalThis as Measured).benchFirst = performance.now()
+      const usable = document.querySelector(`${row}[data-index='0'], [data-line] ~ ${row}`) !== null
+      if (usable || document.querySelector("[data-plain='0']") !== null) measured.benchFirst ??= performance.now()
+      if (usable) measured.benchUsable = performance.now()
+      else requestAnimationFrame(look)
     }
     requestAnimationFrame(look)
   })
 
+/** When the first rows of a page were seen, and when they could be used, in milliseconds. */
+export interface FirstRows {
+  readonly seen: number
+  readonly usable: number
+}
+
 /** Loads a page and gives how long its first rows took. */
-export const firstRows = async (page: Page, address: string): Promise<number> => {
+export const firstRows = async (page: Page, address: string): Promise<FirstRows> => {
   await page.goto("about:blank")
   await page.goto(address)
-  const found = await page.waitForFunction(() => (globalThis as Measured).benchFirst)
-  return Number(await found.jsonValue())
+  const found = await page.waitForFunction(() => {
+    const { benchFirst: seen, benchUsable: usable } = globalThis as Measured
+    return seen === undefined || usable === undefined ? null : { seen, usable }
+  })
+  const rows = await found.jsonValue()
+  if (rows === null) throw new Error("No rows were noted.")
+  return rows
 }
 
 export const during = async (page: Page, work: () => Promise<unknown>): Promise<Seen> => {

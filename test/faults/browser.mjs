@@ -66,7 +66,7 @@ export const faults = [
   },
   {
     rule: "Cancel ends an upload",
-    file: "web/admin/field/file.tsx",
+    file: "web/admin/field/file-input.tsx",
     old: "onClick={() => sending.abort.abort()}",
     new: "onClick={() => {}}",
     tests: ["test/browser/admin/file-rules.test.ts"]
@@ -138,7 +138,7 @@ export const faults = [
   {
     rule: "the app turns with its language",
     file: "web/admin/messages/locale.tsx",
-    old: "document.documentElement.dir = first.direction",
+    old: "document.documentElement.dir = direction",
     new: "document.documentElement.dir = \"ltr\"",
     tests: ["test/browser/admin/list.test.ts"]
   },
@@ -151,9 +151,9 @@ export const faults = [
   },
   {
     rule: "the address says the filter",
-    file: "web/admin/list/view.ts",
-    old: "const filter = query.get(\"filter\") ?? \"\"",
-    new: "const filter = \"\"",
+    file: "web/admin/list/asked.ts",
+    old: "filter: query.get(\"filter\") ?? \"\",",
+    new: "filter: \"\",",
     tests: ["test/browser/admin/sources.test.ts"]
   },
   {

@@ -26,6 +26,7 @@ writeFileSync(join(folder, "-", "assets", "app-1.js"), "let app")
 writeFileSync(join(folder, "-", "assets", "app-1.js.br"), brotliCompressSync("let app"))
 writeFileSync(join(folder, "-", "assets", "plain-1.js"), "let plain")
 writeFileSync(join(folder, "-", "manifest.json"), "{}")
+writeFileSync(join(folder, "-", "first.json"), JSON.stringify(["plain-1.js", "plain-1.css"]))
 
 const html = { accept: "text/html,*/*;q=0.8" }
 
@@ -34,7 +35,7 @@ const open = (path = "/") => {
   const routes = webAppRoutes({
     app: folder,
     path,
-    config: { name: "A & \"B\" <c>", api: "/api" },
+    config: { name: "A & \"B\" <c>", api: "/api", signIn: "password" },
     connect: ["https://stock.example.org"],
     images: ["https://files.example.org"],
     scripts: ["https://plugins.example.org/map/"],
@@ -67,6 +68,18 @@ describe("the pages of the admin app", () => {
   it("is the same page for every name, so that no stranger learns which resources there are", async () => {
     const plain = async (path: string) => (await (await ask(path)).text()).replaceAll(/nonce="[^"]+"/g, "")
     expect(await plain("/secret_projects")).toBe(await plain("/no-such-thing"))
+  })
+
+  it("has browsers ask early for the token and the first rows of a list, where somebody may be signed in", async () => {
+    const linkOf = async (path: string, headers = {}) => (await ask(path, { ...html, ...headers })).headers.get("link")
+    const cookie = { cookie: "session=1" }
+    expect(await linkOf("/orders", cookie)).toBe(
+      "</api/auth/token>; rel=preload; as=fetch; crossorigin=use-credentials, " +
+        "</-/assets/plain-1.js>; rel=modulepreload, </-/assets/plain-1.css>; rel=preload; as=style; crossorigin"
+    )
+    expect(await Promise.all([linkOf("/orders"), linkOf("/orders/1", cookie), linkOf("/-/reset", cookie)]))
+      .toEqual([null, null, null])
+    expect(await linkOf("/-/forms/contact", cookie)).toBeNull()
   })
 
   it("is the form's page at a form's address", async () => {
@@ -152,6 +165,7 @@ describe("the pages of the admin app", () => {
     expect(JSON.parse(config.replaceAll("&quot;", "\"").replaceAll("&lt;", "<").replaceAll("&amp;", "&"))).toEqual({
       name: "A & \"B\" <c>",
       api: "/api",
+      signIn: "password",
       path: "/"
     })
   })

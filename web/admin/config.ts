@@ -19,7 +19,7 @@ export interface AppConfig {
 const usual: AppConfig = { name: "Admin", api: "/api", basePath: "/api/v1", path: "/", signIn: "password" }
 
 const read = (): AppConfig => {
-  const text = document.body.dataset["config"]
+  const text = document.documentElement.dataset["config"]
   const given: Partial<AppConfig> = text === undefined ? {} : JSON.parse(text)
   return { ...usual, ...given }
 }

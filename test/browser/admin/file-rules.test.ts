@@ -55,7 +55,9 @@ describe.skipIf(chromiumPath === null)("files", () => {
       await expect.poll(() => image.getAttribute("src")).toMatch(/^\//)
       // The smallest variant, with its placeholder beneath.
       expect(await image.getAttribute("src")).toMatch(/card/)
-      expect(await image.evaluate((element) => element.style.backgroundImage)).toMatch(/^url\("data:image\/png/)
+      await expect.poll(() => image.evaluate((element) => element.style.backgroundImage)).toMatch(
+        /^url\("data:image\/png/
+      )
       const link = record.box("image").getByRole("link", { name: "Open" })
       expect(await link.getAttribute("rel")).toBe("noreferrer")
       const saving = page.waitForEvent("download")

@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === null)("signing in", () => {
 
 describe.skipIf(chromiumPath === null)("who sees what", () => {
   it.each<readonly [Role, string, boolean, readonly string[]]>([
-    ["admin", "Orders", true, ["Jobs", "Users", "Webhooks"]],
+    ["admin", "Orders", true, ["Audit", "Jobs", "Users", "Webhooks"]],
     ["sales", "My orders", true, []],
     ["viewer", "Orders", false, ["Webhooks"]]
   ])("%s gets what their meta says, and no more (1, 3, 4)", async (role, orders, creates, own) => {
@@ -603,6 +603,76 @@ describe.skipIf(chromiumPath === null)("for everybody", () => {
       await list.cell(0, 1).click()
       await page.keyboard.press("ArrowLeft")
       expect(await page.evaluate(() => document.activeElement?.getAttribute("data-column"))).toBe("2")
+    })
+  })
+})
+
+/** The texts and boxes of the head's columns and of the rows and cells in sight, to half a pixel: those that stand there before the app, or the app's own. */
+const drawn = (page: Page, rows: string): Promise<readonly string[]> =>
+  page.evaluate((rows) => {
+    const found = [...document.querySelectorAll(rows)]
+    const scroller = found[0]!.parentElement!.parentElement!
+    const bottom = scroller.parentElement!.getBoundingClientRect().bottom
+    const heads = [...scroller.firstElementChild!.children].map((head) => head.querySelector("[class*=header]") ?? head)
+    const parts = found.filter((row) => row.getBoundingClientRect().top < bottom)
+      .flatMap((row) => [row, ...row.querySelectorAll("div, bdi, time, .badge, .related, .title-link")])
+    return [...heads, ...parts].map((part) => {
+      const { height, width, x, y } = part.getBoundingClientRect()
+      const box = [x, y, width, height].map((length) => Math.round(length * 2) / 2)
+      return `${part.textContent} ${part.getAttribute("href") ?? ""} at ${box.join()}`
+    })
+  }, rows)
+
+describe.skipIf(chromiumPath === null)("the rows that stand there before the app", () => {
+  const plain = "[data-plain]"
+
+  it.each<readonly [Role, string, string, string]>([
+    ["viewer", "en", "normal", "?order=status,total+desc"],
+    ["admin", "ar", "compact", "?columns=id.p,total,customer_id.220,created_at,customer.country"]
+  ])("of a %s in %s are those of the app, box by box", async (role, language, density, query) => {
+    await using({ role, language }, async (page, list) => {
+      await page.goto(`${stage.url}/-/account`)
+      await page.evaluate((density) => {
+        localStorage.setItem("admin:in", "")
+        localStorage.setItem("admin:preferences", JSON.stringify({ density }))
+      }, density)
+      const app = Promise.withResolvers<void>()
+      await page.route(/\/main-[^/]*\.js$/, async (route) => {
+        await app.promise
+        await route.continue()
+      })
+      await page.goto(`${stage.url}/orders${query}`)
+      await page.locator(plain).first().waitFor()
+      // For the eye and the pointer: the app is the page for everybody else.
+      expect(await page.locator("[aria-hidden=true]").filter({ has: page.locator(plain) }).count()).toBeGreaterThan(0)
+      expect(await page.locator("[data-plain] a:not([tabindex='-1'])").count()).toBe(0)
+      const text = await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify(localStorage))
+      if (role === "viewer") expect(text).not.toMatch(/internal.note|deleted_at/i)
+      const before = await drawn(page, plain)
+      app.resolve()
+      await list.row(0).and(page.locator(":not([aria-busy])")).waitFor()
+      expect(await page.locator(plain).count()).toBe(0)
+      expect(before.length).toBeGreaterThan(100)
+      const after = new Set(await drawn(page, "[data-index]"))
+      expect(before.filter((each) => !after.has(each))).toEqual([])
+    })
+  })
+
+  it("leave a refusal and an ended session to the app", async () => {
+    await using({ role: "viewer", allow: /401|403/ }, async (page, list) => {
+      await list.open("orders")
+      await page.route("**/orders:search", (route) =>
+        route.fulfill({
+          status: 403,
+          contentType: "application/problem+json",
+          body: JSON.stringify({ type: "urn:service:problem:forbidden", status: 403, detail: "Not today." })
+        }))
+      await page.reload()
+      await page.getByText("Not today.").waitFor()
+      await page.context().clearCookies()
+      await page.reload()
+      await signInPage(page, stage.url).email().waitFor()
+      expect(await page.evaluate(() => localStorage.getItem("admin:in"))).toBeNull()
     })
   })
 })

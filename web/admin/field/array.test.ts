@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest"
 import type { MetaField } from "../../client/index.ts"
 import { en } from "../messages/en.ts"
 import { operatorsOf } from "../model/conditions.ts"
-import { elementOf, parseLines } from "./array.ts"
+import { parseLines } from "./array-lines.ts"
+import { elementOf } from "./array.ts"
 import { editText, parseText } from "./parse.ts"
 
 const field = (items?: object, more: object = {}) =>

@@ -8,12 +8,7 @@ import { type AnchorHTMLAttributes, type ReactNode, useEffect, useRef } from "re
 import { fileUrl } from "../../client/index.ts"
 import type { FileValue } from "../../client/index.ts"
 import { useLocale } from "../messages/locale.tsx"
-
-/** Whether a signed link has ended. */
-export const isOver = (url: string | undefined): boolean => {
-  const end = url === undefined ? null : new URL(url, location.href).searchParams.get("exp")
-  return end !== null && Number(end) * 1_000 <= Date.now()
-}
+import { isOver } from "./link-end.ts"
 
 type Renewal = (() => Promise<void>) | undefined
 

@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from "react"
 import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { client } from "../model/client.ts"
-import { keepSent } from "./file.tsx"
+import { keepSent } from "./file-input.tsx"
 import type { InputProps } from "./input-props.ts"
 
 /** A file on its way, one that waits for its turn, or one that was refused. */

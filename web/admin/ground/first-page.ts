@@ -4,6 +4,7 @@
  */
 
 import { useSyncExternalStore } from "react"
+import { endPlain } from "./plain-rows.ts"
 
 let hasFirstPage = false
 const listeners = new Set<() => void>()
@@ -11,6 +12,7 @@ const listeners = new Set<() => void>()
 const tell = (): void => {
   if (hasFirstPage) return
   hasFirstPage = true
+  endPlain()
   for (const listener of listeners) listener()
 }
 

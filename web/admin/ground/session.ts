@@ -8,10 +8,11 @@ import type { MetaDocument } from "../../client/meta.ts"
 import { ProblemError } from "../../client/problem.ts"
 import type { SessionUser } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { endToken, ownClient as client } from "../model/client.ts"
+import { endToken, ownClient as client, readMeta } from "../model/client.ts"
 import { hasDrafts, keepDraftsOf } from "./drafts.ts"
 import { leaveApp } from "./location.ts"
 import { openOverlay } from "./overlays.ts"
+import { endPlain, keepIn } from "./plain-rows.ts"
 
 export type Session =
   | { readonly state: "checking" }
@@ -31,6 +32,8 @@ const listeners = new Set<() => void>()
 
 const put = (next: Session): void => {
   session = next
+  if (next.state === "in" || next.state === "out") keepIn(next.state === "in")
+  if (next.state !== "in") endPlain()
   for (const listener of listeners) listener()
 }
 
@@ -45,7 +48,7 @@ export const enter = async (asked = false): Promise<void> => {
   const before = session
   try {
     const [meta, session] = await Promise.all([
-      client.meta(),
+      readMeta(),
       config.signIn === "password" ? client.auth.session().catch(() => null) : null,
       loadFrame?.()
     ])
@@ -89,6 +92,7 @@ export const noticeFailure = (error: unknown): boolean => {
 export const leave = async (): Promise<void> => {
   await client.auth.signOut().catch(() => undefined)
   keepDraftsOf(null)
+  keepIn(false)
   channel?.postMessage("out")
   leaveApp(prefix === "" ? "/" : prefix)
 }

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query"
 import { currencyOf, isMeasure } from "../field/kind.ts"
-import type { RowsQuery } from "../list/rows.ts"
+import type { RowsQuery } from "../list/asked.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"

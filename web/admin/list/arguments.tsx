@@ -7,31 +7,13 @@ import { setQuery, usePlace } from "../ground/location.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { labelOf, type Resource } from "../model/catalogue.ts"
 import { plain } from "../model/plain.ts"
+import { argumentsIn, parameterOf } from "./asked.ts"
 import style from "./list.module.css"
 
 // Few lists ask for a date.
 const Moment = lazy(() => import("../field/moment.tsx").then(({ Moment }) => ({ default: Moment })))
 
 type Argument = NonNullable<MetaModel["arguments"]>[number]
-
-/** What the address has of them. */
-export type GivenArguments = { readonly [name: string]: string }
-
-const parameterOf = (name: string): string => `args.${name}`
-
-export const argumentsIn = ({ model }: Resource, query: URLSearchParams): GivenArguments | null =>
-  model.arguments === undefined
-    ? null
-    : Object.fromEntries(
-      model.arguments.flatMap(({ name }) => {
-        const value = query.get(parameterOf(name)) ?? ""
-        return value === "" ? [] : [[name, value]]
-      })
-    )
-
-/** Whether one is missing without which nothing can be read. */
-export const lacksArguments = ({ model }: Resource, given: GivenArguments): boolean =>
-  model.arguments?.some(({ name, optional }) => !optional && given[name] === undefined) === true
 
 const typeOf = ({ kind }: Argument): string => kind === "integer" || kind === "float" ? "number" : "text"
 

@@ -8,9 +8,9 @@ import { resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
 import { byCurrency, type Sum } from "./adding.ts"
+import { type RowsQuery } from "./asked.ts"
 import { declaredHeads, type GroupKey, type Head, headsOf, sumsById } from "./group-heads.ts"
-import { type RowsQuery, totalOf } from "./rows.ts"
-import type { Total } from "./total.ts"
+import { type Total, totalOf } from "./total.ts"
 import { both, conditionOf } from "./within.ts"
 
 /** Groups of the first answer, and the most that there are in one. */

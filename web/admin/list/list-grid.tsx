@@ -1,42 +1,54 @@
 /** The grid of a list: what its cells show, and what its keys do. */
 
-import { lazy, type ReactNode, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from "react"
+import {
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState
+} from "react"
 import { fileName, fileOf } from "../field/file.tsx"
-import { currencyOf } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { type CellPlace, Grid, type GridHandle } from "../grid/grid.tsx"
+import { part } from "../ground/part.tsx"
 import { copyText } from "../ground/problem.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
+import type { Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
-import { columnAt, recordAt, valueAt } from "../model/paths.ts"
-import { isolated, isVisible, plain, short } from "../model/plain.ts"
+import { columnAt, valueAt } from "../model/paths.ts"
+import { isolated, plain, short } from "../model/plain.ts"
 import type { RangeHandle } from "../range/ranges.tsx"
-import { Card } from "./card.tsx"
+import { cellsOf, rowHeightNow } from "./cells.ts"
 import { ColumnHead } from "./column-head.tsx"
 import type { CellEditing } from "./edit.tsx"
 import type { Peeking } from "./peeking.ts"
 import type { Reorder } from "./reorder.tsx"
 import type { ListRows } from "./rows.ts"
 import { rowKey, type Selecting } from "./selecting.ts"
-import { titleColumn, whyUnsortedBy } from "./state.ts"
+import { whyUnsortedBy } from "./state.ts"
 import { TitleCell } from "./title-cell.tsx"
 import type { ListView } from "./view.ts"
 
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
 const CellEditor = lazy(loadEditor)
 
+// On a wide screen rows are no cards.
+const { load: loadCard, Part: Card } = part(() => import("./card.tsx"), ({ Card }) => Card)
+if (matchMedia("(max-width: 720px)").matches) loadCard().catch(() => undefined)
+
 const Ranges = lazy(() => import("../range/ranges.tsx").then(({ Ranges }) => ({ default: Ranges })))
 
-const rowHeights: Readonly<Record<string, number>> = { normal: 34, comfortable: 40, compact: 28 }
-
 const useRowHeight = (narrow: boolean): number => {
-  const [height, setHeight] = useState(34)
+  const [height, setHeight] = useState(rowHeightNow)
   useEffect(() => {
-    const read = (): void => setHeight(rowHeights[document.documentElement.dataset["density"] ?? "normal"] ?? 34)
+    const read = (): void => setHeight(rowHeightNow())
     read()
     const observer = new MutationObserver(read)
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-density"] })
@@ -162,31 +174,14 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
   const opening = useRef(peek)
   opening.current = peek
   const { columns } = view
-  const title = titleColumn(resource, columns)
-  const marked = title ?? columns[0]?.id
+  const cellOf = useMemo(() => cellsOf(resource, columns), [resource, columns])
   const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
-    const { field, resource: owner, ways } = columnAt(resource, column.id)!
-    const names = ways.map(({ name }) => name)
-    const of = recordAt(record, names)
-    const currency = currencyOf(owner, field)
-    const coded = currency === null || !columns.some(({ id }) => id === [...names, currency.name].join("."))
-    const key = column.id === marked ? keyOf(resource, record) : null
-    // A link that nobody sees leads nowhere: then the mark opens the record, and Enter does.
-    const linked = column.id === title && isVisible(plain(of?.[field.name]))
-    const value = of === null ? null : (
-      <Value
-        resource={owner}
-        field={field}
-        value={of[field.name]}
-        record={of}
-        coded={coded}
-        linked={key === null || column.id !== title}
-      />
-    )
-    return key === null ? value : (
+    const { opens, shown } = cellOf(record, column)
+    const value = shown === null ? null : <Value {...shown} />
+    return opens === null ? value : (
       <TitleCell
-        to={addressOf(resource, key)}
-        linked={linked}
+        to={opens.to}
+        linked={opens.linked}
         end={column.end}
         onOpen={(index) => opening.current.open(record, index)}
         onPeek={(index) => opening.current.show(record, index)}
@@ -194,7 +189,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
         {value}
       </TitleCell>
     )
-  }, [resource, title, marked, columns])
+  }, [cellOf])
   return (
     <Grid<AnyRecord>
       label={resource.view.label.plural}
@@ -274,7 +269,13 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       initial={begin}
       handle={handle}
       {...(narrow
-        ? { card: (record: AnyRecord) => <Card resource={resource} record={record} columns={view.columns} /> }
+        ? {
+          card: (record: AnyRecord) => (
+            <Suspense fallback={null}>
+              <Card resource={resource} record={record} columns={view.columns} />
+            </Suspense>
+          )
+        }
         : {})}
     />
   )

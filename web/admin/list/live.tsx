@@ -14,8 +14,9 @@ import { useLocale } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing } from "../model/outcome.ts"
+import type { RowsQuery } from "./asked.ts"
 import style from "./live.module.css"
-import { type ListRows, type RowsQuery } from "./rows.ts"
+import type { ListRows } from "./rows.ts"
 
 /** Milliseconds for which changes are collected, and the most changes that are handled one by one. */
 const collectMs = 300

@@ -16,6 +16,7 @@ import { shownKeys, useShortcut } from "../ground/keys.ts"
 import { Link } from "../ground/link.tsx"
 import { currentPlace, go, usePlace } from "../ground/location.ts"
 import { useNarrow } from "../ground/narrow.ts"
+import { endPlain } from "../ground/plain-rows.ts"
 import { Missing, Problem } from "../ground/problem.tsx"
 import { useTitle } from "../ground/title.ts"
 import type { LiveMarks, OnMarks } from "../live/marks.ts"
@@ -23,7 +24,7 @@ import { useLocale } from "../messages/locale.tsx"
 import { useToggle } from "../messages/preferences.ts"
 import { aboutOf, type Resource } from "../model/catalogue.ts"
 import shell from "../style/frame.module.css"
-import { Arguments, argumentsIn, lacksArguments } from "./arguments.tsx"
+import { argumentsIn, lacksArguments } from "./asked.ts"
 import { WithPanel } from "./beside.tsx"
 import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
@@ -40,6 +41,7 @@ import { printOrder } from "./state.ts"
 import { ViewTabs } from "./tabs.tsx"
 import { type ListView, useListView } from "./view.ts"
 
+const Arguments = lazy(() => import("./arguments.tsx").then(({ Arguments }) => ({ default: Arguments })))
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const LiveList = lazy(() => import("./live.tsx").then(({ LiveList }) => ({ default: LiveList })))
 const GroupedRows = lazy(() => import("./grouped.tsx").then(({ GroupedRows }) => ({ default: GroupedRows })))
@@ -76,7 +78,7 @@ const WithArguments = ({ panel, resource }: ListPageProps): ReactNode => {
       <header className={shell.top}>
         <h1 className="grow">{resource.view.label.plural}</h1>
       </header>
-      <Arguments resource={resource} />
+      <GivenArguments resource={resource} />
       <p className={`dim ${style.about}`}>{t.list.argumentsNeeded}</p>
     </>
   )
@@ -219,6 +221,19 @@ const Chart = ({ resource, view }: { readonly resource: Resource; readonly view:
   )
 }
 
+/** Few lists have them. */
+const GivenArguments = ({ resource }: { readonly resource: Resource }): ReactNode => (
+  <Suspense fallback={null}>
+    <Arguments resource={resource} />
+  </Suspense>
+)
+
+/** Once the list has rows, or a reason for none, those that stood there before go in the same frame. */
+const usePlainEnd = (ends: boolean): void =>
+  useLayoutEffect(() => {
+    if (ends) endPlain()
+  }, [ends])
+
 const List = ({ panel, resource }: ListPageProps): ReactNode => {
   const handle = useRef<GridHandle>(null)
   const view = useListView(resource, handle)
@@ -270,6 +285,7 @@ const ListBody = (
   const editing = useCellEditing(resource, columns, rows, handle)
   const reorder = useReorder(resource, order, rows, rows.groups === undefined ? total : 0)
   useTitle(resource.view.label.plural)
+  usePlainEnd(rows.total !== null || rows.failure !== undefined)
   useListKeys(resource, selecting, handle)
 
   if (rows.failure instanceof ProblemError && rows.failure.status === 404) return <Missing />
@@ -312,7 +328,7 @@ const ListBody = (
         />
       </div>
       {about !== null && <p dir="auto" className={`about ${style.about}`} title={about}>{about}</p>}
-      {resource.model.arguments !== undefined && <Arguments resource={resource} />}
+      {resource.model.arguments !== undefined && <GivenArguments resource={resource} />}
       <ViewTabs
         resource={resource}
         filter={filter}

@@ -23,18 +23,9 @@ import { firstPageIsThere } from "../ground/first-page.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
-import { atLeast, type Total, totalAfter } from "./total.ts"
-
-export interface RowsQuery {
-  readonly filter: string
-  readonly order: string
-  /** The fields to request, sorted so that the same set is the same text. */
-  readonly fields: readonly string[]
-  readonly expand: readonly string[]
-  readonly deleted: boolean
-  /** Arguments of a function, as members of a body. */
-  readonly args?: { readonly [name: string]: unknown } | undefined
-}
+import { pageSize, parametersOf, type RowsQuery } from "./asked.ts"
+import { takeRows } from "./first-rows.ts"
+import { atLeast, type Total, totalAfter, totalOf } from "./total.ts"
 
 /** How old the data of a materialized view is: times, or null where they are not known. */
 export interface Age {
@@ -104,32 +95,13 @@ export interface ListRows {
   readonly groups?: GroupLines
 }
 
-export const pageSize = 100
 export const mostPages = 60
-/** Most fields that a call may name. A list of more asks for whole records. */
-const mostFields = 200
-/** The value of the estimate while the service still counts. */
-const countingAt = 10_000
-
 /** The answer. Throws if it holds no records, as when a proxy has answered in the service's place. */
 export const checked = (page: AnyPage): AnyPage => {
   if (!Array.isArray(page?.items) || page.items.some((item) => typeof item !== "object" || item === null)) {
     throw new ConnectionError(null, "The answer is not the service's.")
   }
   return page
-}
-
-/** The relations of a path of fields; null for a field of the record itself. */
-const waysOf = (text: string): string | null => text.includes(".") ? text.slice(0, text.lastIndexOf(".")) : null
-
-export const totalOf = (page: AnyPage): Total => {
-  if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
-  const count = page.total_size_estimate
-  return {
-    count,
-    accuracy: page.total_size_accuracy ??
-      (count < countingAt ? "exact" : count === countingAt ? "counting" : "estimate")
-  }
 }
 
 interface Held {
@@ -144,22 +116,6 @@ interface Held {
 
 const ageOf = ({ refresh_failed_at: failedAt, refreshed_at: at }: AnyPage): Age | null =>
   at === undefined ? null : { at, failedAt: failedAt ?? null }
-
-export const parametersOf = (query: RowsQuery) => {
-  const whole = query.fields.length > mostFields
-  // Whole records come without those that paths of fields lead to.
-  const expand = whole
-    ? [...new Set([...query.expand, ...query.fields.flatMap((text) => waysOf(text) ?? [])])]
-    : query.expand
-  return {
-    filter: query.filter,
-    order_by: query.order,
-    ...(whole ? {} : { fields: query.fields }),
-    ...(expand.length === 0 ? {} : { expand }),
-    ...(query.deleted ? { show_deleted: true } : {}),
-    ...(query.args === undefined ? {} : { args: query.args })
-  }
-}
 
 /** The exact number of rows. */
 const countRows = async (
@@ -192,6 +148,20 @@ const shownOf = (held: Held | null, parameters: object) => ({
   warning: held?.warning ?? null,
   age: held?.age ?? null
 })
+
+/** Reads the first page, or takes over one that was asked for already: rows that are there are drawn together with the list, before it is painted. */
+const begunOr = async (
+  resource: Resource,
+  parameters: ReturnType<typeof parametersOf>,
+  signal: AbortSignal,
+  arrive: (page: AnyPage) => void
+): Promise<void> => {
+  const begun = takeRows(resource, parameters)
+  if (begun?.page !== undefined) return arrive(begun.page)
+  // `:search` takes filters of any length, and its filters appear in no log of addresses.
+  const rows = resourceClient(resource.name)
+  arrive(await (begun?.answer ?? rows.search({ ...parameters, page_size: pageSize }, { signal })))
+}
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): ListRows => {
   // Rows are read when they are drawn. This only makes the list be drawn again.
@@ -271,8 +241,8 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       if (current.total.accuracy === "counting" && wait < 20_000) await countLater(wait * 2)
     }
     held.current = current
-    // `:search` takes filters of any length, and its filters appear in no log of addresses.
-    rows.search({ ...parameters, page_size: pageSize }, { signal }).then((answer) => {
+    const arrive = (answer: AnyPage): void => {
+      if (signal.aborted) return
       const page = checked(answer)
       current.total = totalOf(page)
       current.warning = page.warning ?? null
@@ -286,7 +256,8 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       const [from, to] = sight.current
       const last = Math.min(to, current.total.count)
       if (last > pageSize && from < current.total.count) current.pages.want(from, last, false)
-    }).catch(fail)
+    }
+    begunOr(resource, parameters, signal, arrive).catch(fail)
     return () => {
       ending.abort()
       if (held.current === current && view.current !== current) current.pages.close()

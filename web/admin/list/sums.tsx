@@ -12,8 +12,8 @@ import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { resourceClient } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
 import { byCurrency, type Sum, sumsText } from "./adding.ts"
+import type { RowsQuery } from "./asked.ts"
 import style from "./list.module.css"
-import type { RowsQuery } from "./rows.ts"
 
 interface SumsProps {
   readonly resource: Resource

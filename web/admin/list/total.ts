@@ -3,10 +3,25 @@
 import type { Bound } from "../grid/pages.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
+import type { AnyPage } from "../model/client.ts"
 
 export interface Total {
   readonly count: number
   readonly accuracy: "exact" | "estimate" | "counting"
+}
+
+/** The value of the estimate while the service still counts. */
+const countingAt = 10_000
+
+/** The number of rows as an answer tells it. */
+export const totalOf = (page: AnyPage): Total => {
+  if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
+  const count = page.total_size_estimate
+  return {
+    count,
+    accuracy: page.total_size_accuracy ??
+      (count < countingAt ? "exact" : count === countingAt ? "counting" : "estimate")
+  }
 }
 
 /** A total that leaves `room` after rows that are known to have others behind them. */

@@ -78,6 +78,20 @@ const localeOf = <T extends EntryMessages>({ language, t }: Loaded<T>): Locale<T
   format: makeFormats(tagFor(language), t)
 })
 
+/** Shows in which language and direction the page is. */
+const applyLocale = ({ direction, language }: Pick<Locale<unknown>, "direction" | "language">): void => {
+  document.documentElement.lang = language
+  document.documentElement.dir = direction
+}
+
+/** The language with all texts, for rows that stand there before the app does. Null without the texts. */
+export const localeNow = (): Locale | null => {
+  if (allTexts === null) return null
+  const locale = localeOf(allTexts)
+  applyLocale(locale)
+  return locale
+}
+
 interface LocaleProviderProps {
   /** Whether the page needs the texts for strangers only. */
   readonly entryOnly: boolean
@@ -99,9 +113,7 @@ export const LocaleProvider = ({ children, entryOnly }: LocaleProviderProps): Re
   // With all texts, the page goes on in its language until those of the next one are there: no page has two languages.
   const first = useMemo(() => whole ?? (entry === null ? null : localeOf(entry)), [whole, entry])
   useEffect(() => {
-    if (first === null) return
-    document.documentElement.lang = first.language
-    document.documentElement.dir = first.direction
+    if (first !== null) applyLocale(first)
   }, [first])
   return first === null ? null : (
     <EntryContext value={first}>

@@ -133,11 +133,11 @@ const lettersOf = (entries: readonly Resource[]): ReadonlyMap<string, Resource> 
   return letters
 }
 
-/** Builds the catalogue. `sourceOf` gives the source of a resource that is not the app's own. */
-export const catalogueOf = (
+/** The resources by name. `sourceOf` gives the source of a resource that is not the app's own. */
+export const resourcesOf = (
   meta: MetaDocument,
   sourceOf: (resource: string) => Source | null = () => null
-): Catalogue => {
+): ReadonlyMap<string, Resource> => {
   const resources = new Map<string, Resource>()
   for (const model of meta.models) {
     const permissions = meta.permissions[model.name]
@@ -163,6 +163,12 @@ export const catalogueOf = (
       }
     })
   }
+  return resources
+}
+
+/** Builds the catalogue. */
+export const catalogueOf = (meta: MetaDocument, sourceOf?: (resource: string) => Source | null): Catalogue => {
+  const resources = resourcesOf(meta, sourceOf)
   // The resources of a source are one group with its label, whatever groups its views name.
   const byGroup = new Map<Source | string | null, Resource[]>()
   const history: Resource[] = []

@@ -10,6 +10,7 @@ import {
   type Facets,
   type FetchFunction,
   type Histogram,
+  type MetaDocument,
   type Operation,
   type Reference,
   type ResourceClient,
@@ -18,6 +19,7 @@ import {
   type SeriesQuery
 } from "../../client/index.ts"
 import { config } from "../config.ts"
+import { takeToken } from "./begun.ts"
 
 let pasted: string | null = null
 
@@ -30,7 +32,7 @@ const send: FetchFunction = async (url, init) => {
   const token = init.headers["authorization"]
   if (token !== undefined && token === ended) return new Response(null, { status: 401 })
   used = token ?? used
-  return globalThis.fetch(url, init)
+  return takeToken(url)?.catch(() => globalThis.fetch(url, init)) ?? globalThis.fetch(url, init)
 }
 
 /** Another tab has ended the session: the token that this one holds is not sent any more. */
@@ -44,6 +46,18 @@ export const ownClient: Client = createClient({
   fetch: send,
   ...(config.signIn === "token" ? { token: () => pasted } : {})
 })
+
+let begunMeta: Promise<MetaDocument> | null = null
+
+/** Asks for the meta document before the app is there. */
+export const beginMeta = (): Promise<MetaDocument> => begunMeta = ownClient.meta()
+
+/** The meta document: the answer to that question, once, and then that to a new one. */
+export const readMeta = (): Promise<MetaDocument> => {
+  const found = begunMeta
+  begunMeta = null
+  return found ?? ownClient.meta()
+}
 
 let remote: ReadonlyMap<string, Client> = new Map()
 

@@ -82,7 +82,7 @@ const Shown = ({ field, onExpired, record, resource }: FieldsProps & { readonly 
     : field.kind === "files"
     ? <FilesShown value={value} onExpired={onExpired} />
     : field.kind === "array"
-    ? <ArrayShown all resource={resource} field={field} value={value} />
+    ? <ArrayShown resource={resource} field={field} value={value} />
     : isWide(field) && field.kind !== "file"
     ? <bdi>{field.kind === "json" ? JSON.stringify(value, null, 2) : plain(value)}</bdi>
     : <Value resource={resource} field={field} value={value} record={record} />

@@ -1,7 +1,7 @@
 /** Components of the sign-in forms: a labelled field, a password that can be shown, and the wait after too many attempts. */
 
-import { Eye, EyeOff } from "lucide-react"
 import { type ReactNode, type Ref, useEffect, useId, useState } from "react"
+import { Line } from "../ground/line.tsx"
 import { useEntryLocale } from "../messages/locale.tsx"
 import style from "./sign-in.module.css"
 
@@ -21,6 +21,12 @@ export const Field = ({ children, label, problem }: FieldProps): ReactNode => {
     </div>
   )
 }
+
+/** An eye, open and crossed out, as Lucide draws them. */
+const open =
+  "M2.06 12.35a1 1 0 0 1 0-.7 10.75 10.75 0 0 1 19.88 0 1 1 0 0 1 0 .7 10.75 10.75 0 0 1-19.88 0M15 12a3 3 0 1 1-6 0 3 3 0 0 1 6 0"
+const closed =
+  "M10.73 5.08a10.74 10.74 0 0 1 11.21 6.57 1 1 0 0 1 0 .7 10.75 10.75 0 0 1-1.45 2.49m-6.41-.68a3 3 0 0 1-4.24-4.24m7.64 7.58a10.75 10.75 0 0 1-15.42-5.15 1 1 0 0 1 0-.7 10.75 10.75 0 0 1 4.45-5.14M2 2l20 20"
 
 interface SecretProps {
   readonly id: string
@@ -68,7 +74,7 @@ export const Secret = ({
         aria-label={shown ? t.signIn.hide : t.signIn.show}
         onClick={() => setShown(!shown)}
       >
-        {shown ? <EyeOff className="icon" /> : <Eye className="icon" />}
+        <Line d={shown ? closed : open} />
       </button>
     </div>
   )

@@ -3,16 +3,20 @@
  * many attempts, and what to do if no account exists. It does not depend on the app.
  */
 
-import { FingerprintPattern } from "lucide-react"
 import { type FormEvent, type ReactNode, type Ref, type RefObject, useEffect, useRef, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import type { SignInMethods } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
+import { Line } from "../ground/line.tsx"
 import { type EntryMessages, useEntryLocale } from "../messages/locale.tsx"
 import { client, pasteToken } from "../model/client.ts"
 import { Field, Secret, useWait } from "./parts.tsx"
 import { withPasskey } from "./passkey.ts"
 import style from "./sign-in.module.css"
+
+/** A fingerprint, as Lucide draws it. */
+const fingerprint =
+  "M12 10a2 2 0 0 0-2 2c0 1-.1 2.5-.26 4M14 13.12c0 2.38 0 6.38-1 8.88m4.29-.98c.12-.6.43-2.3.5-3M2 12a10 10 0 0 1 18-6M2 16h0m19.8 0c.2-2 .13-5.35 0-6M5 19.5C5.5 18 6 15 6 12a6 6 0 0 1 .34-2m2.31 12c.2-.66.45-1.32.57-2M9 6.8a6 6 0 0 1 9 5.2v2"
 
 type Step = "password" | "app-code" | "backup-code" | "no-admin"
 
@@ -54,7 +58,7 @@ const OtherWays = ({ busy, methods, onPasskey, onProvider }: OtherWaysProps): Re
       <div className={style.or}>{t.signIn.or}</div>
       {methods.passkeys && (
         <button type="button" className={`btn ${style.wide}`} disabled={busy} onClick={onPasskey}>
-          <FingerprintPattern className="icon" /> {t.signIn.passkey}
+          <Line d={fingerprint} /> {t.signIn.passkey}
         </button>
       )}
       {methods.providers.map(({ id, name }) => (
