@@ -39,17 +39,18 @@ type Names = ReadonlyMap<string, string>
 const unnamed: Names = new Map()
 
 /** Watches an auth server. `whenIdle` resolves once every entry is kept or lost. */
-const noteAccounts = (
+export const noteAccounts = (
   { audit, namesOf }: Notes,
   tenant: string | null
 ): { readonly watch: AccountWatch; readonly whenIdle: () => Promise<void> } => {
-  const pending = new Set<Promise<void>>()
+  // One after the other, so that entries stand in the order in which things happened.
+  let last: Promise<void> = Promise.resolve()
   const watch: AccountWatch = (entry, changed, request) => {
     const act = acts[entry.event]
     if (act === undefined || audit === undefined) return
     const { by, key, method, user } = entry
-    // Over HTTP, whoever is not named did it to themselves. A program is nobody.
-    const actor = request === undefined ? null : by ?? user ?? null
+    // Whoever used a link is not known, and a program is nobody.
+    const actor = request === undefined ? null : by ?? (changed.own === true ? user ?? null : null)
     const ids = [actor, user].filter((id) => id !== null && id !== undefined)
     const { after, before, fields, name } = changed
     const details = {
@@ -61,7 +62,7 @@ const noteAccounts = (
     const names = namesOf === undefined || ids.length === 0
       ? Effect.succeed(unnamed)
       : Effect.catch(namesOf(ids), () => Effect.succeed(unnamed))
-    const kept = Effect.runPromise(Effect.flatMap(names, (known) =>
+    const kept = Effect.flatMap(names, (known) =>
       keepNotes(audit, [
         boundedEntry({
           act,
@@ -76,16 +77,11 @@ const noteAccounts = (
           details,
           request: request ?? null
         })
-      ])))
-    pending.add(kept)
-    void kept.finally(() => pending.delete(kept))
+      ]))
+    const keep = () => Effect.runPromise(kept)
+    last = last.then(keep, keep)
   }
-  return {
-    watch,
-    whenIdle: async () => {
-      await Promise.all(pending)
-    }
-  }
+  return { watch, whenIdle: () => last }
 }
 
 /** Watches the accounts of this process until the scope ends, which waits for entries under way. */

@@ -46,7 +46,7 @@ export const createKey = async (auth: AuthHost, wanted: NewApiKey): Promise<Issu
     return made
   })
   const { user, ...rest } = key
-  log({ level: "info", event: "key-created", user, key: id }, { name, after: rest.role.split(",") })
+  log({ level: "info", event: "key-created", user, key: id }, { name, after: rest.role.split(","), own: true })
   return { ...rest, text }
 }
 
@@ -71,6 +71,6 @@ export const revokeKey = async (auth: AuthHost, id: string): Promise<ApiKey> => 
   )
   if (key === undefined) throw refuse("unknown-key", "There is no key with this id.")
   const { user, ...rest } = key
-  log({ level: "info", event: "key-revoked", user, key: rest.id }, { name: rest.name })
+  log({ level: "info", event: "key-revoked", user, key: rest.id }, { name: rest.name, own: true })
   return rest
 }

@@ -75,6 +75,8 @@ export interface AccountChanged {
   readonly after?: readonly string[]
   /** Names of what was changed. */
   readonly fields?: readonly string[]
+  /** Whether it was done over HTTP by the user it happened to. Absent: by whoever `by` names, or by nobody who is known. */
+  readonly own?: boolean
 }
 
 /** Takes entries, inside of this adapter. */

@@ -158,12 +158,16 @@ export const createAuth = (options: AuthOptions): Auth => {
   const requests = new AsyncLocalStorage<string | null>()
   const watches = new Set<AccountWatch>()
   const log: Told = (entry, changed = {}) => {
-    try {
-      options.log?.(entry)
-      for (const watch of watches) watch(entry, changed, requests.getStore())
-    } catch (cause) {
-      onError(cause)
+    // Whoever throws keeps nobody else from being told.
+    const told = (tell: () => void): void => {
+      try {
+        tell()
+      } catch (cause) {
+        onError(cause)
+      }
     }
+    told(() => options.log?.(entry))
+    for (const watch of watches) told(() => watch(entry, changed, requests.getStore()))
   }
 
   const store = openStore(database)

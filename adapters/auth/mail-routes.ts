@@ -75,9 +75,11 @@ export const makeMailRoutes = (
       const { banned, id } = await account(textOf(body, "userId"))
       if (typeof id !== "string") throw problem("not-found", "User not found", { code: "USER_NOT_FOUND" })
       if (banned === true) throw problem("conflict", "The user is banned.", { code: "BANNED_USER" })
+      // Known before the mail is on its way: what is done is then noted, whatever happens to the session meanwhile.
+      const { id: by } = await session()
       await mailer.checkRoom(id)
       await mailer.invite(id)
-      log({ level: "info", event: "link-asked", user: id, by: (await session()).id })
+      log({ level: "info", event: "link-asked", user: id, by })
       return { status: true }
     }]
   ])

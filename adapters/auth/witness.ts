@@ -24,6 +24,8 @@ export interface Seen {
   readonly barred: boolean
   /** The account that an admin's request is about, as it was before. */
   readonly target?: Target | undefined
+  /** The owner of the request's session, which the request may end. */
+  readonly actor?: string | null | undefined
 }
 
 interface Target {
@@ -36,6 +38,10 @@ interface SeenRow {
   readonly id: string
   readonly epoch: string
   readonly barred: boolean
+}
+
+interface CookieRow extends Pick<SeenRow, "id" | "epoch"> {
+  readonly inSession: boolean | null
 }
 
 /** What better-auth answered, below 400. */
@@ -125,6 +131,11 @@ const changedBy = (
 }
 
 const totp = "/two-factor/verify-totp"
+
+/** Where an admin ends one session of somebody. */
+const sessionEnding = "/admin/revoke-user-session"
+
+const isByAdmin = ({ path }: AuthCall): boolean => path.startsWith("/admin/")
 
 export const makeWitness = (internals: AuthInternals, limits: Limits): Witness => {
   const { hashOf, log, onError, store, table } = internals
@@ -221,13 +232,17 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
 
   /** The accounts that a session or a challenge of the cookies belongs to. */
   const seenByCookies = async (cookies: OwnCookies): Promise<Seen> => {
-    const rows = await store.query<SeenRow>(
-      `select "id", "tokenEpoch"::text as epoch from ${users} where "id" in (`
-        + `select "userId" from ${sessions} where "token" = $1`
-        + ` union all select "value" from ${verification} where "identifier" = $2)`,
+    const owner = `(select "userId" from ${sessions} where "token" = $1)`
+    const rows = await store.query<CookieRow>(
+      `select "id", "tokenEpoch"::text as epoch, "id" = ${owner} as "inSession" from ${users}`
+        + ` where "id" = ${owner} or "id" in (select "value" from ${verification} where "identifier" = $2)`,
       [signedIn(cookies, sessionCookie), signedIn(cookies, challengeCookie)]
     )
-    return { epochs: new Map(rows.map(({ epoch, id }) => [id, BigInt(epoch)])), barred: false }
+    return {
+      epochs: new Map(rows.map(({ epoch, id }) => [id, BigInt(epoch)])),
+      barred: false,
+      actor: rows.find(({ inSession }) => inSession === true)?.id ?? null
+    }
   }
 
   const seenByEmail = async (given: unknown): Promise<Seen | null> => {
@@ -255,31 +270,44 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     }
     const user = userIn(answer.body) ?? await knownOwner(token)
     const event = asked.path === totp && !endsChallenge(answer) ? "second-factor-on" : "sign-in-ok"
-    log({ level: "info", event, ...who(asked), ...(user === null ? {} : { user }) })
+    log({ level: "info", event, ...who(asked), ...(user === null ? {} : { user }) }, { own: true })
     return event === "sign-in-ok" ? user : null
   }
 
-  /** The account that an admin's request names, itself or by a session. It is looked at before, because the request may delete it. */
-  const seenTarget = async ({ body }: AuthCall): Promise<Seen> => {
+  /**
+   * The account that an admin's request is about, by the member of its body that better-auth goes by: no other member may decide whom the log names. A request
+   * that makes an account is about none that is there.
+   */
+  const targetOf = async ({ body, path, route: { event } }: AuthCall): Promise<Target | undefined> => {
+    if (event === "account-created" || event === "account-invited") return undefined
+    const bySession = path === sessionEnding
+    const id = bySession ? `(select "userId" from ${sessions} where "token" = $1)` : "$1"
     const [target] = await store.query<Target>(
-      `select "id", "name", coalesce("role", '') as role from ${users} where "id" = $1`
-        + ` or "id" = (select "userId" from ${sessions} where "token" = $2) limit 1`,
-      [textIn(body, "userId"), textIn(body, "sessionToken")]
+      `select "id", "name", coalesce("role", '') as role from ${users} where "id" = ${id}`,
+      [textIn(body, bySession ? "sessionToken" : "userId")]
     )
-    return { epochs: new Map(), barred: false, target }
+    return target
   }
 
-  /** Logs the effect of a request on an account: the account that `userId` names, else the session's own. */
-  const noteChange = async (
-    { body, cookies, path, route: { event } }: AuthCall,
+  /** Who asks, and about whom. Both are looked at before, because the request may delete either, and end the session. */
+  const seenActors = async (asked: AuthCall): Promise<Seen> => ({
+    epochs: new Map(),
+    barred: false,
+    actor: await ownerOf(signedIn(asked.cookies, sessionCookie)),
+    target: isByAdmin(asked) ? await targetOf(asked) : undefined
+  })
+
+  /** Logs the effect of a request on an account: of an admin's request the account that it is about, else the session's own. */
+  const noteChange = (
+    asked: AuthCall,
     seen: Seen | null,
     answer: Answered
-  ): Promise<void> => {
+  ): void => {
+    const { body, path, route: { event } } = asked
     if (event === undefined) return
-    const byAdmin = path.startsWith("/admin/")
-    const actor = await knownOwner(begun(answer) ?? signedIn(cookies, sessionCookie))
-    const named = byAdmin ? seen?.target?.id ?? (textIn(body, "userId") || null) : null
-    const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
+    const byAdmin = isByAdmin(asked)
+    const actor = seen?.actor ?? null
+    const user = seen?.target?.id ?? userIn(answer.body) ?? (byAdmin ? null : actor)
     const passkey = passkeyIn(path, body, answer)
     log({
       level: "info",
@@ -287,7 +315,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       ...(user === null ? {} : { user }),
       ...(passkey === null ? {} : { passkey }),
       ...(byAdmin && actor !== null ? { by: actor } : {})
-    }, changedBy(event, body, seen?.target, answer))
+    }, { ...changedBy(event, body, seen?.target, answer), own: !byAdmin })
   }
 
   return {
@@ -308,8 +336,8 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         ? seenByCookies(cookies)
         : path === passwordSignIn
         ? seenByEmail(body["email"])
-        : route.event !== undefined && path.startsWith("/admin/")
-        ? seenTarget(asked)
+        : route.event !== undefined
+        ? seenActors(asked)
         : null
     },
     stands: async (asked, seen, answer) => {
@@ -335,7 +363,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     },
     accepted: async (asked, seen, answer) => {
       if (asked.route.signsIn !== undefined) return noteSignIn(asked, answer)
-      await noteChange(asked, seen, answer)
+      noteChange(asked, seen, answer)
       return null
     }
   }

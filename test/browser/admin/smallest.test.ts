@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === null)("the smallest project", () => {
       const entries = await navigation(page).getByRole("link").evaluateAll((links) =>
         links.map((link) => link.getAttribute("href"))
       )
-      expect(entries).toEqual(["/notes", "/-/users"])
+      expect(entries).toEqual(["/notes", "/-/audit", "/-/users"])
       for (const to of [...entries, "/notes/1", "/notes/new"]) {
         await goWithin(page, to!)
         await page.getByRole("main").waitFor()
