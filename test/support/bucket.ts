@@ -50,6 +50,9 @@ export const sendSigned = (
 
 const startMs = 120_000
 
+/** The most objects that an answer of the server lists: far fewer than it would by itself, so that few objects are more than a page. */
+export const bucketPage = 40
+
 /** Starts the server. A start that fails is tried again, once, in a new folder and on new ports: one of its programs may die of a busy machine. */
 export const startBucketServer = (): Promise<BucketServer> => startOnce().catch(startOnce)
 
@@ -109,6 +112,7 @@ osd class default list = *
 rgw data = ${folder}/rgw
 rgw frontends = beast endpoint=127.0.0.1:${http}
 rgw run sync thread = false
+rgw max listing results = ${bucketPage}
 `
   )
   const ceph = (program: string, ...args: readonly string[]) => call(program, ["-c", conf, ...args], { cwd: folder })

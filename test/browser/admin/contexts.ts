@@ -34,7 +34,12 @@ export const takePage = async (
   const key = `${who} ${language} ${touch}`
   const known = fresh ? undefined : free.get(key)?.pop()
   const context = known?.context() ??
-    await (await chromiumOfProcess()).newContext({ hasTouch: touch, locale: language, reducedMotion: "reduce" })
+    await (await chromiumOfProcess()).newContext({
+      hasTouch: touch,
+      locale: language,
+      reducedMotion: "reduce",
+      viewport: { width: 1280, height: 800 }
+    })
   if (known === undefined) await prepare(context)
   const page = known ?? await context.newPage()
   const discard = () => context.close()

@@ -125,6 +125,9 @@ const portOfStage = async (): Promise<number> => {
   return usualPort ??= await freePort()
 }
 
+/** The theme that a page was given last, where it was given one. */
+const themes = new WeakMap<Page, "light" | "dark">()
+
 export const startStage = async (options: StageOptions = {}): Promise<Stage> => {
   const { components = {}, events = [], mail = false, passkeys = false, twoFactor = false } = options
   const usual: Config = {
@@ -241,8 +244,12 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
         const pairs = (await cookiesOf(role)).split("; ").map((pair) => pair.split(/=(.*)/s))
         await context.addCookies(pairs.map(([name = "", value = ""]) => ({ name, value, url })))
       }
-      await page.setViewportSize({ width, height })
-      await page.emulateMedia({ colorScheme: theme })
+      const size = page.viewportSize()
+      if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height })
+      if (theme !== (themes.get(page) ?? "light")) {
+        themes.set(page, theme)
+        await page.emulateMedia({ colorScheme: theme })
+      }
       page.setDefaultTimeout(60_000)
       const wrong: string[] = []
       const sent: string[] = []

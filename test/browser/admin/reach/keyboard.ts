@@ -9,15 +9,19 @@ export const keyboard = (page: Page) => {
   const isAt = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement)
   /** Presses a key until the target has the focus. To look for it after each press would cost more than the press. */
   const go = async (target: Locator, key = "Tab"): Promise<void> => {
-    await target.waitFor()
     let found = await target.elementHandle()
+    // To ask for its role once more, as waiting does, costs more than a press.
+    if (!await found!.evaluate((element) => element.isConnected && element.checkVisibility())) {
+      await target.waitFor()
+      found = await target.elementHandle()
+    }
     for (let pressed = 0; pressed < most; pressed++) {
       const [at, there] = await found!.evaluate((element) => [element === document.activeElement, element.isConnected])
       if (at) return
       // The page may draw another element in its place.
       if (!there || pressed % 10 === 9) {
         found = await target.elementHandle()
-        if (await isAt(target)) return
+        if (await found!.evaluate((element) => element === document.activeElement)) return
       }
       await page.keyboard.press(key)
     }

@@ -30,21 +30,31 @@ const looks: readonly Look[] = [
 /** The app's settings in the browser's storage. Pages follow what another tab writes there. */
 const settings = "admin:preferences"
 
-const put = async (page: Page, { height, language, theme, width }: Look): Promise<void> => {
-  await page.setViewportSize({ width, height })
-  await page.emulateMedia({ colorScheme: theme ?? "light" })
+/** Changes what differs from the look before. Each such change costs more than asking the page about it. */
+const put = async (page: Page, before: Look, { height, language, theme, width }: Look): Promise<void> => {
+  const size = page.viewportSize()
+  if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height })
+  if (theme !== before.theme) await page.emulateMedia({ colorScheme: theme ?? "light" })
   // Pages of development have the language that they are written in.
   if (page.url().includes("/-/mail")) return
-  await page.evaluate(([key, language]) => {
-    const kept = JSON.parse(localStorage.getItem(key) ?? "{}") as object
-    localStorage.setItem(key, JSON.stringify({ ...kept, language }))
-    dispatchEvent(new StorageEvent("storage", { key }))
-  }, [settings, language ?? "auto"] as const)
-  await page.waitForFunction((direction) => document.documentElement.dir === direction, language ? "rtl" : "ltr")
+  if (language !== before.language) {
+    await page.evaluate(([key, language]) => {
+      const kept = JSON.parse(localStorage.getItem(key) ?? "{}") as object
+      localStorage.setItem(key, JSON.stringify({ ...kept, language }))
+      dispatchEvent(new StorageEvent("storage", { key }))
+    }, [settings, language ?? "auto"] as const)
+    await page.waitForFunction((direction) => document.documentElement.dir === direction, language ? "rtl" : "ltr")
+  }
   // What depends on the width is drawn anew. A window that becomes lower may be one with a keyboard on its screen: dialogs are hidden until it stands.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll<HTMLElement>("[data-rac]")].every(({ style }) => style.opacity !== "0")
+  await page.evaluate(() =>
+    new Promise<void>((done) => {
+      const look = (): void => {
+        const dialogs = [...document.querySelectorAll<HTMLElement>("[data-rac]")]
+        if (dialogs.every(({ style }) => style.opacity !== "0")) done()
+        else requestAnimationFrame(look)
+      }
+      requestAnimationFrame(() => requestAnimationFrame(look))
+    })
   )
 }
 
@@ -187,8 +197,10 @@ const questionsOf = (
 export const seen = async (page: Page, state: string, turn: Turn): Promise<void> => {
   const focused = await page.evaluateHandle(() => document.activeElement as HTMLElement | null)
   const found: string[] = []
+  let before = usual
   for (const [look, rules, shape] of questionsOf(turn)) {
-    await put(page, look)
+    await put(page, before, look)
+    before = look
     // Where somebody looks at the pages after a run. Not kept.
     const folder = process.env["PICTURES"]
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${state}, ${look.name}.png` })
@@ -198,7 +210,7 @@ export const seen = async (page: Page, state: string, turn: Turn): Promise<void>
     ]
     found.push(...faults.map((fault) => `${look.name}: ${fault}`))
   }
-  await put(page, usual)
+  await put(page, before, usual)
   await focused.evaluate((element) => element?.focus({ preventScroll: true }))
   expect(found, state).toEqual([])
 }
