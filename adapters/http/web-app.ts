@@ -54,6 +54,7 @@ export const ownPages: ReadonlySet<string> = new Set([
   "users",
   "jobs",
   "webhooks",
+  "audit",
   "sources",
   "settings",
   "tasks",

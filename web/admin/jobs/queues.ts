@@ -78,10 +78,14 @@ export const jobPath = (list: List, { id }: { readonly id: string }, verb = ""):
 /** Tries of a job that have ended. */
 const triesOf = (job: BegunJob | FailedJob | PendingJob): number => "attempts" in job ? job.attempts : job.attempt - 1
 
-/** A job with its payload and its errors: a list leaves out long payloads, and all errors but the last. */
+/**
+ * A job with its payload and its errors: a list leaves out long payloads, and all errors but the last. Both stay as they are until its next try ends, so that they are
+ * asked for once, and not when lists are read again after the job was deleted or tried again.
+ */
 export const useWhole = <Job extends BegunJob | FailedJob | PendingJob>(list: List, job: Job): Job =>
   useQuery({
-    queryKey: ["jobs", list, "whole", job.id, triesOf(job)],
+    queryKey: ["whole job", list, job.id, triesOf(job)],
+    staleTime: Number.POSITIVE_INFINITY,
     // A payload that is null itself has four bytes.
     enabled: triesOf(job) > 0 || (job.payload === null && job.payloadBytes > 4),
     queryFn: async ({ signal }): Promise<Job> =>
