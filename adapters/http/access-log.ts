@@ -4,7 +4,7 @@
  */
 
 import type { Why } from "../../core/domain/problem.ts"
-import { classOf } from "../../core/domain/thrown.ts"
+import { classOf, framesOf } from "../../core/domain/thrown.ts"
 
 /** Writes one finished line, without its newline. */
 export type Log = (line: string) => void
@@ -124,16 +124,5 @@ export const errorLine = (event: string, id: string, error: unknown): string =>
     id,
     error: classOf(error),
     code: codeBehind(error),
-    frames: error instanceof Error ? framesOf(error) : []
+    frames: error instanceof Error ? framesOf(error).slice(0, 12) : []
   })
-
-/** The frames below the message, whose own lines may look like frames. Somebody may have changed the message since; then there are none. */
-const framesOf = ({ message, stack }: Error): readonly string[] => {
-  const at = typeof stack === "string" ? stack.indexOf(message) : -1
-  return at === -1
-    ? []
-    : stack!.slice(at + message.length).split("\n").filter((line) =>
-      /^\s+at .*(?::\d+|<anonymous>|native)\)?$/.test(line)
-    )
-      .map((line) => line.trim()).slice(0, 12)
-}

@@ -59,7 +59,7 @@ export const triesSuite = ({ countsOf, failedJobs, harness, has, held, run, star
     for (const { at, stack } of errors) {
       expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
       expect(stack).toMatch(/^at .*failingTry/)
-      expect(stack).toContain("\nCaused by deeper\nat ")
+      expect(stack).toContain("\nCaused by TypeError\nat ")
       expect(stack).not.toContain("Error: no")
     }
     expect((await failedJobs())[0]).toMatchObject({ id, error: "no 6" })
@@ -69,6 +69,24 @@ export const triesSuite = ({ countsOf, failedJobs, harness, has, held, run, star
     expect((await run(harness.queue.errors(id))).length).toBe(5)
     await run(harness.queue.pause("remembered", false, false))
     await harness.until(has("remembered", "completed", 1))
+    expect(await run(harness.queue.errors(id))).toEqual([])
+  })
+
+  it("forgets the error of a job that failed at its first try, and was cancelled before the next one by hand", async () => {
+    const job = defineJob({
+      name: "cancelled",
+      maxAttempts: 1,
+      run: () => {
+        throw new Error("no")
+      }
+    })
+    await start(job)
+    const id = await job.enqueue(harness.db)
+    await harness.until(has("cancelled", "failed", 1))
+    expect(await run(harness.queue.errors(id))).toHaveLength(1)
+    await run(harness.queue.pause("cancelled", true, false))
+    await run(harness.queue.retry({ id }))
+    expect(await run(harness.queue.withdraw(id))).toBe(true)
     expect(await run(harness.queue.errors(id))).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { errorText, isReadOnly, leftToOthers } from "./failure.ts"
+import { errorStack, errorText, isReadOnly, leftToOthers } from "./failure.ts"
 
 describe("a job that is left to others", () => {
   const now = 1_000_000_000
@@ -35,5 +35,59 @@ describe("the error of a job", () => {
     const circle: { cause?: unknown } = {}
     circle.cause = circle
     expect(isReadOnly(circle)).toBe(false)
+  })
+})
+
+describe("the stack of a job's error", () => {
+  const secret = "sk_live_1"
+  const text = `GET /?key=${secret} failed\nbody: {card: ${secret}}\n    at ${secret} (file:///a.ts:1:1)`
+  class DeclinedError extends TypeError {}
+  const changed = (name: string, value: unknown): Error =>
+    Object.defineProperty(new DeclinedError(text), name, { value, configurable: true })
+  const unnamed = Object.defineProperty(class extends Error {}, "name", { value: text })
+  const wrong = (stack: unknown): Error => Object.defineProperty(new DeclinedError(text), "stack", { value: stack })
+
+  it.each<[string, unknown, string | null]>([
+    ["a message of several lines", new DeclinedError(text), "DeclinedError"],
+    ["another name", changed("name", text), "DeclinedError"],
+    ["a class whose name is no identifier", new unnamed(text), "Error"],
+    [
+      "a class without a name",
+      changed(
+        "constructor",
+        class {
+          static name = 5
+        }
+      ),
+      "Error"
+    ],
+    ["no class", changed("constructor", secret), "Error"],
+    ["another message since", changed("message", "another"), "DeclinedError"],
+    ["its message as its stack", wrong(text), "DeclinedError"],
+    [
+      "a message and lines that are no frames as its stack",
+      wrong(`${text}\n    at ${secret}\n${secret}`),
+      "DeclinedError"
+    ],
+    ["no text as its stack", wrong({ text }), "DeclinedError"],
+    ["a text instead of an error", text, null],
+    ["an object instead of an error", { message: text, stack: text }, null]
+  ])("tells nothing of a cause but its class and frames: %s", (_, cause, name) => {
+    const stack = errorStack(new Error("Payment failed", { cause }))!
+    expect(stack).toMatch(/^at .*failure\.test\.ts/)
+    expect(stack).not.toContain(secret)
+    expect(stack).not.toContain("Payment failed")
+    for (const line of stack.split("\n")) expect(line).toMatch(/^(?:at |Caused by [A-Za-z]+$)/)
+    expect(/^Caused by (.*)$/m.exec(stack)?.[1] ?? null).toBe(name)
+  })
+
+  it("follows each cause once, five at most", () => {
+    const inner = new RangeError(text)
+    const outer = new Error(text, { cause: inner })
+    inner.cause = outer
+    expect(errorStack(outer)!.match(/^Caused by .*$/gm)).toEqual(["Caused by RangeError"])
+    const deep = Array.from({ length: 9 }).reduce<Error>((cause) => new Error(text, { cause }), inner)
+    expect(errorStack(deep)!.match(/^Caused by .*$/gm)).toHaveLength(4)
+    expect(errorStack(secret)).toBeNull()
   })
 })

@@ -3,6 +3,8 @@
  * the database (the trigger `service_lock` in `adapters/queue/schema.ts`), because workers may die.
  */
 
+import { classOf, framesOf } from "../thrown.ts"
+
 /** Thrown by `run`: the job fails for good, whatever tries are left. */
 export class FatalJobError extends Error {
   override readonly name = "FatalJobError"
@@ -51,20 +53,17 @@ export const errorText = (error: unknown): string => {
   return clean === "" ? "The job failed without a message." : clean.slice(0, longestError).toWellFormed()
 }
 
-/** The frames of a stack, without the message before them, whose own lines may look like frames. Somebody may have changed the message since. */
-const framesOf = ({ message, stack }: Error): readonly string[] => {
-  const at = typeof stack === "string" ? stack.indexOf(message) : -1
-  return typeof stack !== "string" || at === -1
-    ? []
-    : stack.slice(at + message.length).split("\n").map((line) => line.trim()).filter((line) => line.startsWith("at "))
-}
-
-/** The stack of an error, and those of what caused it, as they are kept with the job; null: it has none. */
+/**
+ * The frames of an error, and the classes and frames of what caused it, as they are kept with the job; null: there are none. Messages of causes are left out,
+ * as they may quote addresses with keys or bodies.
+ */
 export const errorStack = (error: unknown): string | null => {
   const lines: string[] = []
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if (depth > 0) lines.push(`Caused by ${errorText(at)}`)
+  const seen = new Set<unknown>()
+  for (let at = error; at instanceof Error && !seen.has(at) && seen.size < 5; at = at.cause) {
+    if (seen.size > 0) lines.push(`Caused by ${classOf(at)}`)
     lines.push(...framesOf(at))
+    seen.add(at)
   }
   const text = storable(lines.join("\n"))
   return text === "" ? null : text.slice(0, longestStack).toWellFormed()

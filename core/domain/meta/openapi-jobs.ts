@@ -85,7 +85,10 @@ const errors = {
     at: instant,
     attempt: { ...count, description: "Which try it was." },
     message: text,
-    stack: { ...orNull(text), description: "The frames of its stack, one a line." }
+    stack: {
+      ...orNull(text),
+      description: "The frames of its stack, one a line. Causes have their classes and frames, and no messages."
+    }
   }))
 }
 
