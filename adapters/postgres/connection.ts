@@ -6,11 +6,12 @@
 
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { defaultSchemas, type Schemas } from "../../core/domain/declare/schemas.ts"
 import { hastyMs, wholeMs } from "../../core/domain/read/guard.ts"
@@ -159,6 +160,9 @@ const longReaders = 2
 /** Bytes that an answer's rows take besides their cells. */
 const frameBytes = 4 * 1024 * 1024
 
+/** Milliseconds after which a connection with a short time limit is opened again that could not be opened: the server may have no more of them. */
+const reopenMs = 10_000
+
 /** Longest time of a `ping`. */
 const pingMs = 2_000
 /** Milliseconds between two looks at the server that was chosen among several. */
@@ -194,6 +198,8 @@ class StatementLine implements Line {
 
   readonly isDue = (): boolean => this.#due > 0
   readonly wires = (): readonly Wire[] => this.#wires
+  /** Whether there is a connection, so that a statement need not wait for one. */
+  readonly isOpen = (): boolean => this.#wires.some(({ destroyed }) => !destroyed)
 
   /** Takes a socket that was just made. */
   readonly opened = <W extends Wire>(wire: W): W => {
@@ -242,8 +248,12 @@ const discard = ({ connection, pool }: Lease): Effect.Effect<void> => pool.inval
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
   readonly use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError | RecordsError>
-  /** Whether a connection is free, so that a request need not wait. */
-  readonly isFree: () => boolean
+  /** Like `use`, but waits for nobody: on a free place whose connection is open, or on one that has none yet, or else `otherwise`. */
+  readonly useFree: <A, E, E2>(
+    isOpen: boolean,
+    f: (lease: Lease) => Effect.Effect<A, E>,
+    otherwise: Effect.Effect<A, E2>
+  ) => Effect.Effect<A, E | E2 | SqlError>
   readonly usage: () => Omit<PoolUse, "pool">
 }
 
@@ -326,8 +336,13 @@ const makeGate = (
     timer ??= setTimeout(expire, waitMs + 1).unref()
     return waiting
   }
+  const lend = <A, E>({ line }: Slot, pool: PgPool.PgPool, f: (lease: Lease) => Effect.Effect<A, E>) =>
+    pool.use((connection) => f({ connection, line, pool }))
+  const work = <A, E>(slot: Slot, f: (lease: Lease) => Effect.Effect<A, E>) =>
+    slot.pool !== null
+      ? lend(slot, slot.pool, f)
+      : Effect.flatMap(slot.make, (pool) => lend(slot, slot.pool = pool, f))
   return {
-    isFree: () => free.length > 0,
     usage: () => ({
       size,
       busy: size - free.length,
@@ -337,22 +352,36 @@ const makeGate = (
     use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) =>
       Effect.suspend(() => {
         let held: Slot | undefined
-        const lend = ({ line }: Slot, pool: PgPool.PgPool) => pool.use((connection) => f({ connection, line, pool }))
-        const work = (slot: Slot) =>
-          slot.pool !== null
-            ? lend(slot, slot.pool)
-            : Effect.flatMap(slot.make, (pool) => lend(slot, slot.pool = pool))
         const turn = Effect.callback<A, E | SqlError | RecordsError>((resume) => {
           held = free.pop()
-          if (held !== undefined) return resume(work(held))
+          if (held !== undefined) return resume(work(held, f))
           const waiting = wait((slot) => {
             held = slot ?? undefined
             // In a microtask, so that a series of requests that fail at once does not nest calls.
-            queueMicrotask(() => resume(slot === null ? Effect.fail(failed("Overloaded")) : work(slot)))
+            queueMicrotask(() => resume(slot === null ? Effect.fail(failed("Overloaded")) : work(slot, f)))
           })
           return Effect.sync(() => void (waiting.waits = false))
         })
         // Around both the turn and the work, because the fiber may yield and be interrupted between any two steps.
+        return Effect.onExitPrimitive(turn, () => {
+          if (held !== undefined) leave(held)
+          return undefined
+        })
+      }),
+    useFree: <A, E, E2>(
+      isOpen: boolean,
+      f: (lease: Lease) => Effect.Effect<A, E>,
+      otherwise: Effect.Effect<A, E2>
+    ) =>
+      Effect.suspend(() => {
+        let held: Slot | undefined
+        // The place is looked for and taken in one step.
+        const turn = Effect.suspend((): Effect.Effect<A, E | E2 | SqlError> => {
+          const at = free.findLastIndex(({ line }) => line.isOpen() === isOpen)
+          if (at === -1) return otherwise
+          held = free.splice(at, 1)[0]!
+          return work(held, f)
+        })
         return Effect.onExitPrimitive(turn, () => {
           if (held !== undefined) leave(held)
           return undefined
@@ -455,6 +484,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const { onWait } = settings
     // Places outlive the request that uses them first, so they must not keep anything of it.
     const context = yield* Effect.context<Scope.Scope>()
+    const scope = Context.get(context, Scope.Scope)
     const open = (
       startup: { readonly [name: string]: string },
       name: PoolUse["pool"],
@@ -479,12 +509,35 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     // A session that begins with the limit needs no statements that set it.
     const limits = [hastyMs, wholeMs]
     const places = Math.floor(settings.shortConnections / limits.length)
-    const short = new Map(limits.map((ms) => {
+    const short = new Map((places === 0 ? [] : limits).map((ms) => {
       const startup = { ...forReads, statement_timeout: `${ms}ms` }
       return [ms, open(startup, "read", places, usualBytes)] as const
     }))
     /** Connections of the pools for short limits that have planned a statement. */
     const planned = new WeakSet<PgConnection.PgConnection>()
+    /** The first plan of a connection reads the catalogue, too, for which the limit is not meant. So it is made before the statement. */
+    const plan = (lease: Lease, sql: string, params: readonly unknown[]): Effect.Effect<void> => {
+      if (planned.has(lease.connection)) return Effect.void
+      planned.add(lease.connection)
+      return Effect.ignore(query(lease, `explain ${sql}`, params, false))
+    }
+    /** From when on another connection of the pools for short limits may be opened. Only one is opened at a time. */
+    let opensFrom = 0
+    /** Opens another connection of such a pool beside the request, which does not wait for it. Where that fails, the usual connections go on to serve. */
+    const openAnother = (gate: Gate, sql: string, params: readonly unknown[]): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (performance.now() < opensFrom) return Effect.void
+        opensFrom = Infinity
+        const opened = Effect.onExitPrimitive(
+          gate.useFree(false, (lease) => plan(lease, sql, params), Effect.void),
+          (exit) => {
+            opensFrom = Exit.isSuccess(exit) ? 0 : performance.now() + reopenMs
+            return undefined
+          }
+        )
+        const apart: Effect.Effect<void, SqlError> = Effect.updateContext(opened, () => context)
+        return Effect.asVoid(Effect.forkIn(apart, scope))
+      })
     const pooled = {
       read: open({}, "read", settings.readConnections, usualBytes),
       long: open({}, "read", longReaders),
@@ -534,26 +587,21 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       const limitedGate = pooler || pool === "long" || how.settings !== undefined || how.timeoutMs === undefined
         ? undefined
         : short.get(how.timeoutMs)
-      // A connection with the limit is not waited for: without one the usual connections serve, in a transaction with the limit.
-      if (limitedGate?.isFree() === true) {
-        return translated(
-          limitedGate.use((lease) => {
-            const rows = query(lease, sql, params, prepare)
-            if (planned.has(lease.connection)) return rows
-            planned.add(lease.connection)
-            // The first plan of a connection reads the catalogue, too, for which the limit is not meant. So it is made before the statement.
-            return Effect.andThen(Effect.ignore(query(lease, `explain ${sql}`, params, false)), rows)
-          }),
-          meaning
-        )
-      }
       const settings = Object.entries(how.settings ?? {}).map(([name, value]) => `set local ${name} = ${value}`)
       const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs, pooler), ...settings]
       const ends = { begin, prepare: !pooler, refused: how.refuse ?? refuse }
-      return translated(
-        gate.use((lease) => betweenBeginAndCommit(lease, ends, query(lease, sql, params, prepare))),
-        meaning
+      const within = gate.use((lease) => betweenBeginAndCommit(lease, ends, query(lease, sql, params, prepare)))
+      if (limitedGate === undefined) return translated(within, meaning)
+      // A connection with the limit is not waited for, nor that it opens: without one the usual connections serve, in a transaction with the limit.
+      const onOpen = limitedGate.useFree(
+        true,
+        (lease) => {
+          const rows = query(lease, sql, params, prepare)
+          return planned.has(lease.connection) ? rows : Effect.andThen(plan(lease, sql, params), rows)
+        },
+        Effect.andThen(openAnother(limitedGate, sql, params), within)
       )
+      return translated(onOpen, meaning)
     }
 
     const read: Postgres["read"] = (sql, params, how) =>
