@@ -151,12 +151,19 @@ describe("createAdmin", () => {
   })
 
   it("refuses what plain JavaScript may pass", async () => {
-    const options = { database: "postgres://db/shop", authenticator: "admin", secret: "short", publicUrl: "localhost" }
+    const options = {
+      database: "postgres://db/shop",
+      authenticator: "admin",
+      secret: "short",
+      publicUrl: "localhost",
+      auditDays: -1
+    }
     expect(await refused({ resources: [notes] }, options)).toEqual([
       "Nothing says where the database is.",
       "authenticator is \"admin\".",
       "The secret is not a text of at least 16 characters.",
-      "publicUrl is \"localhost\", not the http(s) URL of an API."
+      "publicUrl is \"localhost\", not the http(s) URL of an API.",
+      "auditDays is -1."
     ])
     const [message] = await refused({ resources: [notes], authenticate, auth: { secret } }, {
       database: { url: "mysql://app:hidden@db/shop" }

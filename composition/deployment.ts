@@ -11,6 +11,7 @@ import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import type { PostgresOptions } from "../adapters/postgres/connection.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
+import { isAuditDays, mostAuditDays } from "../core/domain/audit/entry.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
@@ -42,7 +43,7 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly mail?: Mail
   /** The roles that the owner of a subscription has now. Needed for the extension `webhooks` without its option `ownerRoles`. */
   readonly ownerRoles?: OwnerRoles
-  /** Days that entries of the audit are kept, from 1. Default 365. */
+  /** Days that entries of the audit are kept, from 1 to 36500. Default 365. */
   readonly auditDays?: number
   /** Database connections that jobs work on, default 10. */
   readonly jobsConnections?: number
@@ -106,7 +107,12 @@ const refuseDatabase = (database: Partial<PostgresOptions> | undefined): readonl
 }
 
 /** What is wrong with what is given besides the database. It may be plain JavaScript. */
-const refuseRest = (authenticator: unknown, secret: unknown, url: unknown): readonly Refusal[] => [
+const refuseRest = (
+  authenticator: unknown,
+  secret: unknown,
+  url: unknown,
+  auditDays: unknown
+): readonly Refusal[] => [
   ...(typeof authenticator === "function" ? [] : [refusal(
     authenticator === undefined ? "Nobody verifies credentials." : `authenticator is ${quoteValue(authenticator)}.`,
     "Write authenticate: (request) => ({ user: { id, roles } }) in the configuration, or give createAdmin an authenticator, such as builtInAuthenticator({ auth }) beside auth. startServer makes both by itself."
@@ -118,6 +124,10 @@ const refuseRest = (authenticator: unknown, secret: unknown, url: unknown): read
   ...(isPlainUrl(String(url)) ? [] : [refusal(
     `publicUrl is ${shownAddress(url)}, not the http(s) URL of an API.`,
     "Write it without password and query."
+  )]),
+  ...(auditDays === undefined || isAuditDays(auditDays) ? [] : [refusal(
+    `auditDays is ${quoteValue(auditDays)}.`,
+    `Write a whole number of days, from 1 to ${mostAuditDays}.`
   )])
 ]
 
@@ -180,7 +190,7 @@ export const readDeployment = (
   const secret = options.secret ?? compiled.auth?.secret
   const refusals = [
     ...refuseDatabase(database),
-    ...refuseRest(authenticator, secret, publicUrl),
+    ...refuseRest(authenticator, secret, publicUrl, options.auditDays),
     ...refusePlace(own, compiled)
   ]
   if (refusals.length > 0 || authenticator === undefined || database === undefined || secret === undefined) {

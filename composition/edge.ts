@@ -214,7 +214,12 @@ export const makeServiceEdge = (
       ...(core.audit === undefined
         ? []
         : [auditRoute(
-          makeAuditApp({ store: core.audit.store, seal, accessesOf: app.accesses }),
+          makeAuditApp({
+            store: core.audit.store,
+            resources: [...core.models.keys()],
+            seal,
+            accessesOf: app.accesses
+          }),
           options.basePath
         )]),
       ...(parts.savedViews === undefined

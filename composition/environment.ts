@@ -8,6 +8,7 @@ import { join, resolve } from "node:path"
 import * as util from "node:util"
 import { withOneHost } from "../adapters/postgres/address.ts"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
+import { mostAuditDays } from "../core/domain/audit/entry.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { didYouMean, quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
 import { providerVariable } from "../core/domain/file/provider.ts"
@@ -264,7 +265,7 @@ export const readSettings = (
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
-    auditDays: count("SERVICE_AUDIT_DAYS", 1, 36_500),
+    auditDays: count("SERVICE_AUDIT_DAYS", 1, mostAuditDays),
     drainSeconds: count("SERVICE_DRAIN_SECONDS", 0, 3_600),
     metrics: { port: count("SERVICE_METRICS_PORT", 0, 65_535), token: secretToken("SERVICE_METRICS_TOKEN") },
     readsOnly: readsOnly === "true",

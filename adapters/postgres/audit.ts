@@ -31,7 +31,9 @@ export const auditSchema = (schema: string = defaultSchemas.service): readonly s
   request text
 )`,
     `create index if not exists audit_at on ${s}.audit (at, id)`,
-    `create index if not exists audit_actor on ${s}.audit (actor_id, at, id)`
+    `create index if not exists audit_actor on ${s}.audit (actor_id, at, id)`,
+    `create index if not exists audit_act on ${s}.audit (act, at, id)`,
+    `create index if not exists audit_tenant on ${s}.audit (tenant, at, id)`
   ]
 }
 
@@ -91,20 +93,27 @@ const auditStatements = (schema: string, days: number) => {
   const listed = columns.map((name) => `e.${name}`).join(", ")
   const addSql = `insert into ${table} (${columns.join(", ")}, details) select ${listed}, e.details
 from json_to_recordset($1::text::json) as e(${columns.map((name) => `${name} text`).join(", ")}, details jsonb)`
-  const has = ["actor_id", "actor_name", "subject_id", "subject_name"]
-    .map((name) => `strpos(lower(${name}), lower($6)) > 0`).join(" or ")
-  const pageSql = `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', ${stamp}), 'act', act,
+  const has = (...names: readonly string[]): string =>
+    names.map((name) => `strpos(lower(${name}), lower($6)) > 0`).join(" or ")
+  const isSearched =
+    `subject_kind is distinct from 'resource' or subject_id in (select json_array_elements_text($10::text::json))`
+  // An index is not used for "is not distinct from".
+  const pageSql = (tenant: string | null): string =>
+    `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', ${stamp}), 'act', act,
   'actor', case when actor_id is not null then json_build_object('id', actor_id, 'name', actor_name) end, 'tenant', tenant, 'key', key,
   'subject', case when subject_id is not null then json_build_object('kind', subject_kind, 'id', subject_id, 'name', subject_name) end,
   'details', details, 'request', request)::text
 from (
   select * from ${table}
-  where not ${old} and ($1::text is null or tenant is null or tenant = $1) and ($2::text is null or actor_id = $2)
+  where not ${old} and ${
+      tenant === null ? "$1::text is null and tenant is null" : "tenant = $1::text"
+    } and ($2::text is null or actor_id = $2)
     and ($3::text is null or act in (select json_array_elements_text($3::text::json)))
     and ($4::text is null or at >= $4::text::timestamptz) and ($5::text is null or at < $5::text::timestamptz)
     and ($7::text is null or (at, id) < ($7::text::timestamptz, $8::text::bigint))
   order by at desc, id desc limit case when $6::text is null then $9::text::bigint else ${mostSearchedEntries} end
-) e where $6::text is null or request = $6 or key = $6 or ${has}
+) e where $6::text is null or request = $6 or key = $6 or ${has("actor_id", "actor_name")}
+  or ((${isSearched}) and (${has("subject_id", "subject_name")}))
 order by at desc, id desc limit $9::text::bigint`
   return { addSql, forgetSql, pageSql, table }
 }
@@ -156,11 +165,11 @@ export const makeAudit = (postgres: Postgres, days: number): AuditService => {
           )
       )
     },
-    page: ({ actor, acts, after, limit, search, since, tenant, until }) =>
+    page: ({ actor, acts, after, limit, search, searched, since, tenant, until }) =>
       Effect.flatMap(found, (isThere) =>
         isThere
           ? Effect.map(
-            postgres.read(pageSql, [
+            postgres.read(pageSql(tenant), [
               tenant,
               actor,
               acts === null ? null : JSON.stringify(acts),
@@ -169,7 +178,8 @@ export const makeAudit = (postgres: Postgres, days: number): AuditService => {
               search,
               after?.at ?? null,
               after?.id ?? null,
-              String(limit)
+              String(limit),
+              JSON.stringify(searched)
             ], { prepare: false }),
             (rows) => rows.flatMap(([text]) => text == null ? [] : [ownJson<AuditEntry>(text)])
           )

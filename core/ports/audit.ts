@@ -14,7 +14,7 @@ import type { RecordsError, TransactionHandle } from "./records.ts"
 
 /** Entries that are asked for. */
 export interface AuditPage {
-  /** Null: of every tenant. Otherwise of this one, and those without a tenant. */
+  /** Entries of this tenant alone. Null: those without one. */
   readonly tenant: string | null
   /** The id of whoever did it. */
   readonly actor: string | null
@@ -27,6 +27,8 @@ export interface AuditPage {
    * `mostSearchedEntries` entries that the rest of the page asks for.
    */
   readonly search: string | null
+  /** The resources that a search may find entries by. An entry about records of any other is found by its other texts only. */
+  readonly searched: readonly string[]
   readonly after: AuditPosition | null
   readonly limit: number
 }

@@ -24,6 +24,7 @@ const all: AuditPage = {
   since: null,
   until: null,
   search: null,
+  searched: [],
   after: null,
   limit: 100
 }
@@ -50,9 +51,9 @@ export const auditContract = (use: () => Promise<AuditBackend>): void => {
       details: { before: ["a"], after: ["a", "b,c"], filter: "note = \"ü'\\\\\"", rows: 12, whole: false, more: null },
       request: "r1"
     })
-    const second = entry({ actor: null, subject: null })
+    const second = entry({ actor: null, subject: null, tenant: "t 1" })
     await run(store.add([first, second]))
-    const page = await run(store.page(all))
+    const page = await run(store.page({ ...all, tenant: "t 1" }))
     expect(page).toEqual([second, first].map((each) => expect.objectContaining(each)))
     for (const { at, id } of page) {
       expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
@@ -65,8 +66,10 @@ export const auditContract = (use: () => Promise<AuditBackend>): void => {
     await run(store.add([
       entry({ details: { n: 1 } }),
       entry({ details: { n: 2 }, actor: { id: "u2", name: "Grace Hopper" }, act: "job.run", request: "abc" }),
-      entry({ details: { n: 3 }, actor: null, tenant: "t1", subject: { kind: "key", id: "K%_9", name: null } }),
-      entry({ details: { n: 4 }, tenant: "t2", key: "key9" })
+      entry({ details: { n: 3 }, actor: null, subject: { kind: "key", id: "K%_9", name: null } }),
+      entry({ details: { n: 4 }, key: "key9" }),
+      entry({ details: { n: 5 }, tenant: "t1" }),
+      entry({ details: { n: 6 }, tenant: "t2" })
     ]))
     const found = async (page: Partial<AuditPage>) =>
       (await run(store.page({ ...all, ...page }))).map(({ details }) => details["n"])
@@ -74,7 +77,9 @@ export const auditContract = (use: () => Promise<AuditBackend>): void => {
     expect(await found({ actor: "u2" })).toEqual([2])
     expect(await found({ acts: ["job.run", "key.created"] })).toEqual([2])
     expect(await found({ acts: [] })).toEqual([])
-    expect(await found({ tenant: "t1" })).toEqual([3, 2, 1])
+    // Nobody reads entries of another tenant: neither whoever has one, nor whoever has none.
+    expect(await found({ tenant: "t1" })).toEqual([5])
+    expect(await found({ tenant: "t2", search: "mail" })).toEqual([6])
     expect(await found({ search: "hOPP" })).toEqual([2])
     expect(await found({ search: "%_" })).toEqual([3])
     expect(await found({ search: "abc" })).toEqual([2])
@@ -89,6 +94,17 @@ export const auditContract = (use: () => Promise<AuditBackend>): void => {
     expect(await found({ since: earlier, until: later })).toEqual([4, 3, 2, 1])
     expect(await found({ since: later })).toEqual([])
     expect(await found({ until: earlier })).toEqual([])
+  })
+
+  it("finds no entry by a resource that its reader does not see", async () => {
+    const { store } = await use()
+    const about = (id: string) => entry({ act: "records.exported", subject: { kind: "resource", id, name: null } })
+    await run(store.add([about("salaries"), about("notes")]))
+    const found = async (page: Partial<AuditPage>) =>
+      (await run(store.page({ ...all, ...page }))).map(({ subject }) => subject?.id)
+    expect(await found({ search: "sal", searched: ["notes"] })).toEqual([])
+    expect(await found({ search: "not", searched: ["notes"] })).toEqual(["notes"])
+    expect(await found({ search: "ada", searched: [] })).toEqual(["notes", "salaries"])
   })
 
   it("has pages that each entry is on once", async () => {

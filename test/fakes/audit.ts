@@ -34,12 +34,12 @@ export const makeFakeAudit = (days = 365): AuditService & {
         if (handle?.onCommit === undefined) add()
         else handle.onCommit(add)
       }),
-    page: ({ actor, acts, after, limit, search, since, tenant, until }) =>
+    page: ({ actor, acts, after, limit, search, searched, since, tenant, until }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const has = (text: string | null | undefined): boolean =>
           text?.toLowerCase().includes(search!.toLowerCase()) === true
         return entries.filter(kept(now)).filter((entry) =>
-          (tenant === null || entry.tenant === null || entry.tenant === tenant) &&
+          entry.tenant === tenant &&
           (actor === null || entry.actor?.id === actor) &&
           (acts === null || acts.includes(entry.act)) &&
           (since === null || Date.parse(entry.at) >= Date.parse(since)) &&
@@ -49,7 +49,9 @@ export const makeFakeAudit = (days = 365): AuditService & {
           .slice(0, search === null ? limit : mostSearchedEntries)
           .filter(({ actor: by, key, request, subject }) =>
             search === null || request === search || key === search ||
-            [by?.id, by?.name, subject?.id, subject?.name].some(has)
+            [by?.id, by?.name].some(has) ||
+            (subject !== null && (subject.kind !== "resource" || searched.includes(subject.id)) &&
+              [subject.id, subject.name].some(has))
           ).slice(0, limit)
       }),
     forget: Effect.map(Clock.currentTimeMillis, (now) => {

@@ -125,8 +125,12 @@ describe("the audit", () => {
       expect((await call("clerk", "PATCH", `${path}?dry_run=true`, { name: "Other" }, etag)).status).toBe(200)
       const changed = await call("clerk", "PATCH", path, { url: "http://127.0.0.1:9/new" }, etag)
       expect(changed.status).toBe(200)
-      expect((await call("clerk", "DELETE", path, undefined, { "if-match": changed.headers.get("etag")! })).status)
-        .toBe(204)
+      const now = { "if-match": changed.headers.get("etag")! }
+      const same = await call("clerk", "PATCH", path, { name: "Desk" }, now)
+      expect(same.status).toBe(200)
+      expect((await call("clerk", "DELETE", path, undefined, { "if-match": same.headers.get("etag")! })).status).toBe(
+        204
+      )
     })
     expect(entries.map(({ act, details, who }) => [act, who?.id, details])).toEqual([
       ["webhook.created", "clerk", {}],
@@ -139,6 +143,19 @@ describe("the audit", () => {
       request: "made-it"
     })
     expect(JSON.stringify(store.entries)).not.toContain("secret-path")
+  })
+
+  it("has no secret as shown that could not be shown", async () => {
+    const { webhooks: kept } = Context.get(service.made, Fakes)
+    const body = { name: "Old", events: "notes.created", url: "http://127.0.0.1:9/" }
+    const made = await call("clerk", "POST", "/v1/webhook_subscriptions", body)
+    const { id } = made.json
+    while (kept.add({ owner: "clerk", roles: ["clerk"], secret: "sealed with another secret" }) !== String(id));
+    const before = store.entries.length
+    expect((await call("clerk", "POST", `/v1/webhook_subscriptions/${id}:revealSecret`)).status).toBe(409)
+    expect(store.entries.slice(before)).toEqual([])
+    const etag = { "if-match": made.headers.get("etag")! }
+    expect((await call("clerk", "DELETE", `/v1/webhook_subscriptions/${id}`, undefined, etag)).status).toBe(204)
   })
 
   it("has what admins do with jobs, and not what found none", async () => {

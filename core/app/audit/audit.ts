@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type { Access } from "../../domain/access/access.ts"
 import type { Caller } from "../../domain/access/caller.ts"
 import {
   actsOf,
@@ -68,12 +69,18 @@ const readActs = (text: string | undefined): Result.Result<readonly AuditAct[] |
     : Result.succeed(acts)
 }
 
+/** The access of a reader to a resource of which they may read something; null: to them it does not exist. */
+const readable = (accesses: Accesses, resource: string): Access | null => {
+  const access = accesses(resource)
+  return access === null || access.tenantMissing || access.decisions.read.of === "deny" ? null : access
+}
+
 /** What an entry about records says to a reader: its resource, and only names and conditions that the reader may use. */
 const shownRecords = (entry: AuditEntry, accesses: Accesses): Pick<AuditEntry, "subject" | "details"> => {
   const { details, subject } = entry
-  const access = subject === null ? null : accesses(subject.id)
+  const access = subject === null ? null : readable(accesses, subject.id)
   const { fields, filter, ...rest } = details
-  if (access === null || access.tenantMissing || access.decisions.read.of === "deny") {
+  if (access === null) {
     return { subject: null, details: { ...rest, ...(filter === undefined ? {} : { filter: null }) } }
   }
   const shown = typeof filter === "string" && Result.isSuccess(checkFilter(accesses, access, filter)) ? filter : null
@@ -96,8 +103,10 @@ const shownEntry = (entry: AuditEntry, accesses: Accesses) => {
 
 /** Makes the use case. */
 export const makeAuditApp = (
-  { accessesOf, seal, store }: {
+  { accessesOf, resources, seal, store }: {
     readonly store: AuditService
+    /** The names of all resources. */
+    readonly resources: readonly string[]
     readonly seal: SealService
     readonly accessesOf: (caller: Caller) => Accesses
   }
@@ -128,10 +137,11 @@ export const makeAuditApp = (
       const size = yield* Effect.fromResult(readSize(given.page_size))
       const context = JSON.stringify(["audit", caller.id, asked])
       const after = yield* Effect.fromResult(readPosition(given.page_token, context))
-      const found = yield* Effect.catch(store.page({ ...asked, after, limit: size + 1 }), recordsProblem)
+      const accesses = accessesOf(caller)
+      const searched = asked.search === null ? [] : resources.filter((name) => readable(accesses, name) !== null)
+      const found = yield* Effect.catch(store.page({ ...asked, searched, after, limit: size + 1 }), recordsProblem)
       const page = found.slice(0, size)
       const last = found.length > size ? page.at(-1) : undefined
-      const accesses = accessesOf(caller)
       return json(
         200,
         JSON.stringify({

@@ -313,23 +313,23 @@ const redirects = (before: WireRecord, after: WireRecord): boolean =>
 export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, before, after, within) =>
   Effect.flatMap(
     judgeSubscription(use, caller, before, after),
-    () => noteWithin(use.core, caller, [savedNote(before, after)], within)
+    () => noteWithin(use.core, caller, savedNotes(before, after), within)
   )
 
-/** What a save did, for the audit: of a change, the names of the fields. */
-const savedNote = (before: WireRecord | null, after: WireRecord | null): Noted => {
+/** What a save did, for the audit: of a change, the names of the fields. A save that changed none did nothing. */
+const savedNotes = (before: WireRecord | null, after: WireRecord | null): readonly Noted[] => {
   const { id, name } = after ?? before ?? {}
   const subject = {
     kind: "subscription",
     id: typeof id === "string" || typeof id === "number" ? String(id) : "",
     name: typeof name === "string" ? name : null
   } as const
-  if (before === null) return { act: "webhook.created", subject }
-  if (after === null) return { act: "webhook.deleted", subject }
+  if (before === null) return [{ act: "webhook.created", subject }]
+  if (after === null) return [{ act: "webhook.deleted", subject }]
   const fields = Object.keys(after).filter((field) =>
     field !== "updated_at" && JSON.stringify(before[field]) !== JSON.stringify(after[field])
   )
-  return { act: "webhook.changed", subject, details: { fields } }
+  return fields.length === 0 ? [] : [{ act: "webhook.changed", subject, details: { fields } }]
 }
 
 const judgeSubscription = (
@@ -581,11 +581,12 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
         return nothing
       case "revealSecret": {
         const secret = yield* asked(secretOf(use, row))
+        if (secret === null) {
+          return yield* Effect.fail(problem("conflict", "The secret was sealed with another AUTH_SECRET. Rotate it."))
+        }
         tell("webhook-secret-revealed")
         yield* noted("webhook.secret-revealed")
-        return secret === null
-          ? yield* Effect.fail(problem("conflict", "The secret was sealed with another AUTH_SECRET. Rotate it."))
-          : json(200, JSON.stringify({ secret }))
+        return json(200, JSON.stringify({ secret }))
       }
       case "resendFailed": {
         const resent = yield* asked(use.store.resend({ subscription: id }))

@@ -93,6 +93,13 @@ export type AuditPosition = Pick<AuditEntry, "at" | "id">
 /** A search looks at so many entries. */
 export const mostSearchedEntries = 10_000
 
+/** The most days that entries are kept. */
+export const mostAuditDays = 36_500
+
+/** Whether entries can be kept for so many days. A program may give anything. */
+export const isAuditDays = (days: unknown): boolean =>
+  Number.isSafeInteger(days) && Number(days) >= 1 && Number(days) <= mostAuditDays
+
 /** Longest texts of an entry, in UTF-16 units, and most of them in a list. */
 const longestDetail = 2_000
 const longestName = 200
