@@ -200,14 +200,17 @@ export const checkOwnRights = async (
     [schema]
   )
   const refused = rows.filter(({ fits }) => !fits).map(({ name }) => name)
+  const role = `"${user.replaceAll("\"", "\"\"")}"`
   return refused.length === 0 ? [] : [about(
     "error",
     "rights",
     `The database role ${user} may not use ${refused.map((name) => `${schema}.${name}`).join(", ")}.`,
     null,
     [
-      `grant usage on schema ${schema} to "${user.replaceAll("\"", "\"\"")}";`,
-      `grant select, insert, update, delete on all tables in schema ${schema} to "${user.replaceAll("\"", "\"\"")}";`
+      `grant usage on schema ${schema} to ${role};`,
+      `grant select, insert, update, delete on all tables in schema ${schema} to ${role};`,
+      // Nobody changes an entry of the audit.
+      ...(rows.some(({ name }) => name === "audit") ? [`revoke update on ${schema}.audit from ${role};`] : [])
     ]
   )]
 }

@@ -14,7 +14,7 @@ import { upload } from "./file/upload.ts"
 import { callFunction } from "./function/function.ts"
 import type { FunctionsCore } from "./function/function.ts"
 import type { Accesses } from "./ground/call.ts"
-import type { Core } from "./ground/core.ts"
+import { type Core, namedFor } from "./ground/core.ts"
 import { facets, groups, histogram, series } from "./read/aggregate.ts"
 import { makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
@@ -97,13 +97,13 @@ const makeUses = (
   histogram: histogram.bind(null, core),
   aggregate: groups.bind(null, core),
   seek: seek.bind(null, core),
-  create: create.bind(null, core),
-  update: patch.bind(null, core),
-  remove: remove.bind(null, core),
+  create: (call, resource, body) => namedFor(core, call, [resource], create(core, call, resource, body)),
+  update: (call, resource, key, body) => namedFor(core, call, [resource], patch(core, call, resource, key, body)),
+  remove: (call, resource, key) => namedFor(core, call, [resource], remove(core, call, resource, key)),
   updateFiltered: (call, resource, body) => changeFiltered(core, call, resource, "update", body),
   removeFiltered: (call, resource) => changeFiltered(core, call, resource, "delete", null),
-  undelete: undelete.bind(null, core),
-  restore: restore.bind(null, core),
+  undelete: (call, resource, key) => namedFor(core, call, [resource], undelete(core, call, resource, key)),
+  restore: (call, resource, key, body) => namedFor(core, call, [resource], restore(core, call, resource, key, body)),
   sizes: sizes.bind(null, core),
   batch: batch.bind(null, core),
   upload: upload.bind(null, core),

@@ -137,6 +137,7 @@ describe("the audit", () => {
       ["webhook.changed", "clerk", { fields: ["url"] }],
       ["webhook.deleted", "clerk", {}]
     ])
+    expect(entries.map(({ who }) => who?.name)).toEqual(["The clerk", "The clerk", "The clerk"])
     expect(entries[0]).toMatchObject({
       who: { id: "clerk", name: "The clerk" },
       subject: { kind: "subscription", name: "Desk" },
@@ -196,6 +197,7 @@ describe("the audit", () => {
       // And no diary.
       ["records.exported", undefined, { format: "ndjson", filter: null, rows: 0, whole: true }]
     ])
+    expect(entries.map(({ who }) => who?.name)).toEqual(["The clerk", "The clerk", "The clerk"])
     const { text } = await call("admin", "GET", "/audit")
     for (const hidden of ["salary", "4711", "4712", "diaries"]) expect(text).not.toContain(hidden)
   })
@@ -215,6 +217,19 @@ describe("the audit", () => {
     for (const query of ["what=nothing", "since=yesterday", "page_size=-1", "more=1", `who=a&page_token=${token}`]) {
       expect([query, (await call("admin", "GET", `/audit?${query}`)).status]).toEqual([query, 400])
     }
+  })
+
+  it("has the start of a task with the name of whoever started it", async () => {
+    const [entry] = await since(async () => {
+      const body = { op: "delete", filter: "title = \"no such title\"" }
+      expect((await call("clerk", "POST", "/v1/notes:bulk", body)).status).toBe(202)
+    })
+    expect(entry).toMatchObject({
+      act: "records.changed",
+      who: { id: "clerk", name: "The clerk" },
+      subject: { id: "notes" },
+      details: { op: "delete", records: 0 }
+    })
   })
 
   it("is for admins, and nobody changes it", async () => {

@@ -21,6 +21,14 @@ export interface AskedBy {
 /** The request that a fiber works for, where it may be noted. The edge provides it. */
 export const Asked = Context.Reference<AskedBy | null>("resource-admin/app/Asked", { defaultValue: () => null })
 
+/** What a caller is called, where it was asked before a transaction of theirs. */
+const Named = Context.Reference<{ readonly id: string; readonly name: string | null } | null>(
+  "resource-admin/app/Named",
+  {
+    defaultValue: () => null
+  }
+)
+
 /** Where notes go. */
 export interface Auditing {
   readonly store: AuditService
@@ -45,17 +53,28 @@ const nameOf = ({ namesOf }: Notes, { id }: Caller): Effect.Effect<string | null
     : Effect.map(Effect.catch(namesOf([id]), () => Effect.succeed(new Map<string, string>())), (names) =>
       names.get(id) ?? null)
 
-const entriesOf = Effect.fnUntraced(function*(
-  use: Notes,
-  caller: Caller,
+/**
+ * Asks what the caller is called, then does work that notes in transactions. A transaction must not ask: it would hold its locks and its connection while it
+ * waits for the database of accounts.
+ */
+export const named = <A, E>(use: Notes, caller: Caller, work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  use.audit === undefined
+    ? work
+    : Effect.flatMap(
+      nameOf(use, caller),
+      (name) => Effect.provideService(work, Named, { id: caller.id, name })
+    )
+
+const entriesOf = (
+  { id, tenant }: Caller,
+  name: string | null,
   acts: readonly Noted[],
   asked: AskedBy | null
-): Effect.fn.Return<readonly NewAuditEntry[]> {
-  const { id, tenant } = caller
-  const actor = { id, name: yield* nameOf(use, caller) }
+): readonly NewAuditEntry[] => {
+  const actor = { id, name }
   const [key, request] = [asked?.key() ?? null, asked?.id ?? null]
   return acts.map((noted) => boundedEntry({ details: {}, ...noted, actor, tenant, key, request }))
-})
+}
 
 /** Notes acts that are done. Never fails. */
 export const keepNotes = (
@@ -75,12 +94,12 @@ export const note = (
   if (audit === undefined) return Effect.void
   return Effect.uninterruptible(Effect.flatMap(Asked, (own) =>
     Effect.flatMap(
-      entriesOf(use, caller, acts, asked ?? own),
-      (entries) => keepNotes(audit, entries)
+      nameOf(use, caller),
+      (name) => keepNotes(audit, entriesOf(caller, name, acts, asked ?? own))
     )))
 }
 
-/** Notes what a caller does in a transaction. */
+/** Notes what a caller does in a transaction, with the name that `named` has asked for before it. */
 export const noteWithin = (
   use: Notes,
   caller: Caller,
@@ -89,8 +108,9 @@ export const noteWithin = (
 ): Effect.Effect<void, RecordsError> => {
   const { audit } = use
   if (audit === undefined) return Effect.void
-  return Effect.flatMap(
-    Asked,
-    (asked) => Effect.flatMap(entriesOf(use, caller, acts, asked), (entries) => audit.store.add(entries, within))
-  )
+  return Effect.flatMap(Asked, (asked) =>
+    Effect.flatMap(Named, (known) => {
+      const name = known?.id === caller.id ? known.name : null
+      return audit.store.add(entriesOf(caller, name, acts, asked), within)
+    }))
 }

@@ -17,7 +17,7 @@ import { leftOut } from "../../domain/read/item.ts"
 import type { ItemTools, Layout } from "../../domain/read/item.ts"
 import type { RecordsError, RecordsService, TransactionHandle } from "../../ports/records.ts"
 import type { SealService } from "../../ports/seal.ts"
-import type { Auditing } from "./audit.ts"
+import { type Auditing, named } from "./audit.ts"
 import type { Call, Reply } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Files } from "./files.ts"
@@ -79,6 +79,14 @@ export interface Core {
   /** Null: no resource has a file field. */
   readonly files: Files | null
 }
+
+/** Work that writes records of resources. Where a check may note one of them, it knows what the caller is called. */
+export const namedFor = <A, E>(
+  core: Core,
+  { caller }: Pick<Call, "caller">,
+  resources: readonly string[],
+  work: Effect.Effect<A, E>
+): Effect.Effect<A, E> => resources.some((name) => core.checks?.has(name) === true) ? named(core, caller, work) : work
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
 export const permitted = (

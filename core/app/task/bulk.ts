@@ -21,6 +21,7 @@ import type { BulkRequest, TaskRefusal } from "../../domain/task/task.ts"
 import type { Cell, Row } from "../../domain/value/kind.ts"
 import { resolveKey } from "../../domain/write/batch.ts"
 import type { RecordsError, RecordsTransaction } from "../../ports/records.ts"
+import { named } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Accesses, Call, Reply } from "../ground/call.ts"
 import { bindingsAt, permitted, pipeline } from "../ground/core.ts"
@@ -206,13 +207,14 @@ export const bulk = (use: Tasking, call: Call, resource: string, body: Uint8Arra
       yield* guardPlan(core, access, key, { ...count, cap: null }, filter)
       const counted = yield* Effect.catch(core.records.count({ ...count, cap: null }), filteredProblem(filter))
       const total = Number(counted)
-      const answer = yield* answerWrite<never>(fiber, core, call, body, (tx, now, rehearses) => {
+      const answering = answerWrite<never>(fiber, core, call, body, (tx, now, rehearses) => {
         if (!rehearses) return beginTask(use, call, { resource, request, state: "running", total }, tx)
         return Effect.map(preview(use, scope, tx, now), (preview): Outcome => ({
           reply: json(200, JSON.stringify({ total, ...preview })),
           written: []
         }))
       })
+      const answer = yield* named(core, call.caller, answering)
       use.wake()
       return answer
     })

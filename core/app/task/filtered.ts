@@ -17,7 +17,7 @@ import type { Json, Row } from "../../domain/value/kind.ts"
 import { ofRecord } from "../../domain/write/batch.ts"
 import { type FilteredRequest, filteredRequest } from "../../domain/write/request.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
-import { type Noted, noteWithin } from "../ground/audit.ts"
+import { named, type Noted, noteWithin } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { bindingsAt, type Checks, type Core, pipeline } from "../ground/core.ts"
@@ -230,9 +230,10 @@ export const changeFiltered = (
         (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
       )
       // Hooks see every write as it happens.
-      return yield* core.options.writeHooks.length > 0
+      const changing = core.options.writeHooks.length > 0
         ? apart
         : Effect.catch(answer(true), (error) => error instanceof GroupFailed ? apart : Effect.fail(error))
+      return yield* named(core, call.caller, changing)
     })
   )
 

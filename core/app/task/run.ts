@@ -21,7 +21,7 @@ import type { QueueError } from "../../ports/queue.ts"
 import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
 import type { Accesses } from "../ground/call.ts"
-import { bindingsAt } from "../ground/core.ts"
+import { bindingsAt, namedFor } from "../ground/core.ts"
 import { runJob } from "../ground/run.ts"
 import { clockOf } from "../ground/timing.ts"
 import { committed, inTransaction, scheduleTaken } from "../write/transaction.ts"
@@ -166,7 +166,8 @@ const step = Effect.fnUntraced(function*(
       }, tx.handle)
       return traces
     })
-  const outcome = yield* Effect.result(inTransaction<readonly Trace[] | null, Problem | Stopped>(core, work))
+  const writing = inTransaction<readonly Trace[] | null, Problem | Stopped>(core, work)
+  const outcome = yield* Effect.result(namedFor(core, { caller }, [task.resource], writing))
   if (Result.isSuccess(outcome)) {
     for (const trace of outcome.success ?? []) committed(core, trace)
     return batch.next !== null || outcome.success === null

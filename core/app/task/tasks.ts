@@ -10,7 +10,7 @@ import { ended, mostKept, mostListed, taskDocument } from "../../domain/task/tas
 import type { Task, TaskRefusal } from "../../domain/task/task.ts"
 import type { RecordsError } from "../../ports/records.ts"
 import type { TasksApp } from "../app.ts"
-import { noteWithin } from "../ground/audit.ts"
+import { named, noteWithin } from "../ground/audit.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
 import { queueProblem, recordsProblem } from "../ground/refusal.ts"
@@ -84,7 +84,7 @@ const begin = Effect.fnUntraced(function*(
   const access = yield* Effect.fromResult(Result.gen(() => importAccess(call, task.resource, null)))
   const plan = yield* Effect.fromResult(readPlan(access, request, parsed))
   yield* Effect.fromResult(Result.gen(() => importAccess(call, task.resource, plan.mode)))
-  const begun = yield* inTransaction<boolean, Problem>(use.core, (tx) =>
+  const starting = inTransaction<boolean, Problem>(use.core, (tx) =>
     Effect.gen(function*() {
       const changed = yield* use.tasks.change(task.id, startable, {
         state: verb === "check" ? "checking" : "running",
@@ -99,6 +99,7 @@ const begin = Effect.fnUntraced(function*(
       }
       return changed
     }))
+  const begun = yield* verb === "start" ? named(use.core, call.caller, starting) : starting
   // Asked once the connection is free: many who wait for a second one would wait for each other.
   if (!begun) return yield* Effect.fail(wrongState((yield* use.tasks.find(task.id)) ?? task))
   use.wake()

@@ -38,7 +38,7 @@ import { RecordsError } from "../../ports/records.ts"
 import type { RecordsTransaction } from "../../ports/records.ts"
 import { json, readJson } from "../ground/call.ts"
 import type { Call, Reply } from "../ground/call.ts"
-import { permitted, pipeline } from "../ground/core.ts"
+import { namedFor, permitted, pipeline } from "../ground/core.ts"
 import type { Core } from "../ground/core.ts"
 import { OperationDefect, writeProblem } from "../ground/refusal.ts"
 import { clockOf, during } from "../ground/timing.ts"
@@ -143,11 +143,13 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
     (operations, fiber) => {
       const preference = returnPreference(call.header("prefer"))
-      return runBatch(fiber, core, call, body, operations, {
+      const resources = operations.map(({ resource }) => resource)
+      const answer = runBatch(fiber, core, call, body, operations, {
         entry: writtenResult,
         reply: (results) => json(200, `{"results":[${results.join(",")}]}`, preferenceApplied(preference)),
         refusal: (error, index, { op, resource }) => inOperation(error, index, op, resource)
       })
+      return namedFor(core, call, resources, answer)
     }
   )
 
