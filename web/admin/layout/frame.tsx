@@ -22,7 +22,7 @@ interface FrameProps {
   readonly failure: unknown
   readonly onReload: () => void
   /** Counts exactly. By default it is what reading again does. */
-  readonly onCount?: () => void
+  readonly onCount?: (() => void) | null
   readonly news?: ReactNode
   readonly children: ReactNode
 }

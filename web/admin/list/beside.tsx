@@ -11,6 +11,7 @@ import type { AnyRecord } from "../model/client.ts"
 import style from "./list.module.css"
 import { type Opening, openRecord } from "./open.ts"
 import type { Panel, Peeking } from "./peeking.ts"
+import { placeAmong } from "./position.ts"
 
 interface BesideProps extends Opening {
   readonly peek: Peeking
@@ -38,9 +39,7 @@ const putInRow = ({ resource, rows }: Opening, record: AnyRecord): void => {
 const Beside = (props: BesideProps & { readonly keyText: string }): ReactNode => {
   const { handle, keyText, panel: Panel, peek, resource, rows, savedAt } = props
   const { format, t } = useLocale()
-  const place = rows.groups?.placeAt(peek.index)
-  const index = place?.index ?? peek.index
-  const count = place?.count ?? rows.total?.count ?? 0
+  const { about, count, index } = placeAmong(rows, peek.index)
   const numeral = format.count(count)
   return (
     <Panel
@@ -48,7 +47,7 @@ const Beside = (props: BesideProps & { readonly keyText: string }): ReactNode =>
       keyText={keyText}
       row={rows.rowAt(peek.index)}
       index={index}
-      total={place !== undefined || rows.total?.accuracy === "exact" ? numeral : t.list.about(numeral)}
+      total={about ? t.list.about(numeral) : numeral}
       last={peek.index + 1 >= (rows.groups?.count ?? count)}
       rests={peek.rests}
       savedAt={savedAt}

@@ -5,10 +5,9 @@ import type { ReactNode } from "react"
 import { type TextContext, textOf } from "../field/text.ts"
 import { Value } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
-import { fieldLabel } from "../model/catalogue.ts"
+import { fieldLabel, type Resource } from "../model/catalogue.ts"
 import { isolated, plain, short } from "../model/plain.ts"
-import { sumsText } from "./adding.ts"
-import type { Head } from "./group-heads.ts"
+import { type Head, sumsOfHead } from "./group-heads.ts"
 import style from "./group.module.css"
 
 /** A group in words. */
@@ -20,16 +19,18 @@ export const groupText = ({ key, title, value }: Head, reader: TextContext): str
 }
 
 interface GroupHeadProps {
+  /** The resource of the list. */
+  readonly resource: Resource
   readonly head: Head
   readonly open: boolean
   readonly title: string | null
 }
 
-export const GroupHead = ({ head, open, title }: GroupHeadProps): ReactNode => {
+export const GroupHead = ({ head, open, resource, title }: GroupHeadProps): ReactNode => {
   const { format, t } = useLocale()
   const { field, owner } = head.key
   const { value } = head
-  const sums = sumsText(head.sums, (name) => fieldLabel(owner, name), format)
+  const sums = sumsOfHead(resource, head, format)
   return (
     <>
       <ChevronRight className={`icon ${style.mark}`} data-open={open ? "" : undefined} aria-hidden="true" />

@@ -2,10 +2,11 @@
 
 import type { MetaField } from "../../client/index.ts"
 import { sumOf } from "../field/decimal.ts"
-import { type Resource, titleField } from "../model/catalogue.ts"
+import type { Formats } from "../messages/formats.ts"
+import { fieldLabel, type Resource, titleField } from "../model/catalogue.ts"
 import { columnAt } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
-import type { Sum } from "./adding.ts"
+import { type Sum, sumsText } from "./adding.ts"
 import type { Total } from "./total.ts"
 import { both, conditionOf, type Group } from "./within.ts"
 
@@ -95,8 +96,8 @@ const inOrder = (heads: readonly Head[]): readonly Head[] => {
 const countOf = ({ measures }: Group): number => typeof measures["count"] === "number" ? measures["count"] : 0
 
 /**
- * The tree of groups. `more`: there are further ones, so that the last group of the first level may have more groups within: it is left out, as long as it is not
- * the only one.
+ * The tree of groups. `more`: there are further ones, so that the last group of the first level may have more groups within: it is left out. If it is the only
+ * one, its count is that of the groups that were read, so no exact one.
  */
 export const headsOf = (
   resource: Resource,
@@ -117,6 +118,7 @@ export const headsOf = (
     condition: both(within, conditionOf(resource, key.text, group[key.text])),
     inner: []
   })
+  const isCut = more && second !== undefined
   const outer = [...Map.groupBy(groups, ({ group }) => partOf(group[first.text]))].flatMap(
     ([part, each]): Head | [] => {
       const [one] = each
@@ -129,8 +131,8 @@ export const headsOf = (
       return { ...made, count: each.reduce((sum, group) => sum + countOf(group), 0), inner: inOrder(inner) }
     }
   )
-  const whole = more && second !== undefined && outer.length > 1 ? outer.slice(0, -1) : outer
-  return inOrder(whole)
+  if (!isCut) return inOrder(outer)
+  return inOrder(outer.length > 1 ? outer.slice(0, -1) : outer.map((head) => ({ ...head, about: true })))
 }
 
 /** The groups of an enum by its declared values, with what lists say of their records. Groups without a record are left out. */
@@ -187,6 +189,31 @@ export const sumsById = (
     })
   ]))
 }
+
+/** The records that groups of a level lead to and whose titles are not known. */
+export const untitledOf = (resource: Resource, heads: readonly Head[], level: Head["level"]) => {
+  const bare = heads.flatMap((head) => level === 1 ? [head] : head.inner).filter(({ key, title, value }) =>
+    title === null && value !== null && resource.related(key.text) !== undefined
+  )
+  const [one] = bare
+  return {
+    way: one === undefined ? undefined : resource.related(one.key.text),
+    values: bare.map(({ value }) => plain(value))
+  }
+}
+
+/** The title of the record that a group leads to. `titles`: by key, for each level, as both may lead to records of other resources. */
+export const titleOfHead = (
+  resource: Resource,
+  head: Head,
+  titles: Readonly<Record<Head["level"], ReadonlyMap<string, string>>>
+): string | null =>
+  head.title ??
+    (resource.related(head.key.text) === undefined ? null : titles[head.level].get(plain(head.value)) ?? null)
+
+/** The sums of a group in words. They are sums of the list's fields, wherever the field of its key is. */
+export const sumsOfHead = (resource: Resource, { sums }: Head, format: Pick<Formats, "number">): string =>
+  sumsText(sums, (name) => fieldLabel(resource, name), format)
 
 /** The groups with these sums. */
 export const withSums = (heads: readonly Head[], sums: ReadonlyMap<string, readonly Sum[]>): readonly Head[] =>

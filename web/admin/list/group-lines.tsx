@@ -8,26 +8,19 @@ import type { GridHead } from "../grid/head-line.tsx"
 import { setQuery } from "../ground/location.ts"
 import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
-import { plain } from "../model/plain.ts"
 import { GroupBar, GroupHelp } from "./group-bar.tsx"
 import { GroupHead, groupText } from "./group-head.tsx"
-import type { Head } from "./group-heads.ts"
+import { type Head, titleOfHead, untitledOf } from "./group-heads.ts"
 import { mostGroups } from "./group-read.ts"
 import { printLayout } from "./layout.ts"
 import { type Folds, isFolded, type Line, type Lines, printFolds, withFold } from "./lines.ts"
 import type { GroupLines } from "./rows.ts"
 import type { GroupedProps, useGroups } from "./use-groups.ts"
 
-/** The titles of records that groups lead to, where the answer does not have them. */
-const useGroupTitles = (resource: Resource, heads: readonly Head[]) => {
-  const all = heads.flatMap((head) => [head, ...head.inner])
-  const bare = all.filter(({ key, title, value }) =>
-    title === null && value !== null && resource.related(key.text) !== undefined
-  )
-  const [one] = bare
-  const way = one === undefined ? undefined : resource.related(one.key.text)
-  const own = bare.filter(({ key }) => key.text === one?.key.text)
-  return useTitles(way?.target, own.map(({ value }) => plain(value)), way?.targetField)
+/** The titles of records that groups of a level lead to, where the answer does not have them. */
+const useGroupTitles = (resource: Resource, heads: readonly Head[], level: Head["level"]) => {
+  const { values, way } = untitledOf(resource, heads, level)
+  return useTitles(way?.target, values, way?.targetField)
 }
 
 interface LinesProps extends Pick<GroupedProps, "handle" | "layout" | "resource"> {
@@ -42,9 +35,8 @@ export const useGroupLines = (props: LinesProps): GroupLines => {
   const reader = useReader()
   const held = shown.current
   const heads = held?.found.heads ?? []
-  const titles = useGroupTitles(resource, heads)
-  const titleOf = (head: Head): string | null =>
-    head.title ?? (resource.related(head.key.text) === undefined ? null : titles.get(plain(head.value)) ?? null)
+  const titles = { 1: useGroupTitles(resource, heads, 1), 2: useGroupTitles(resource, heads, 2) }
+  const titleOf = (head: Head): string | null => titleOfHead(resource, head, titles)
   const wanted = useRef<string | null>(null)
 
   // The focus follows the head of the group that was folded around it.
@@ -96,7 +88,7 @@ export const useGroupLines = (props: LinesProps): GroupLines => {
     return {
       level: at.head.level,
       open,
-      content: <GroupHead head={at.head} open={open} title={titleOf(at.head)} />,
+      content: <GroupHead resource={resource} head={at.head} open={open} title={titleOf(at.head)} />,
       onPress: (event) => fold(at.head, open, event.shiftKey)
     }
   }
@@ -142,7 +134,9 @@ export const useGroupLines = (props: LinesProps): GroupLines => {
     },
     placeAt: (line) => {
       const at = lines?.at(line)
-      return at?.of !== "row" ? null : { condition: at.head.condition, index: at.index, count: at.head.count }
+      if (at?.of !== "row") return null
+      const { about, condition, count } = at.head
+      return { condition, index: at.index, count, about }
     },
     isElsewhere: (record) => held?.elsewhere.has(record) === true,
     bar: (

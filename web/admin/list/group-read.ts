@@ -32,7 +32,7 @@ export interface GroupsFound {
   /** Whether there are further groups. */
   readonly more: boolean
   readonly total: Total
-  /** Whether sums were refused. */
+  /** Whether sums were refused, or would not be whole. */
   readonly unsummed?: boolean
 }
 
@@ -116,7 +116,14 @@ const readHeads = async (asked: GroupsAsked, limit: number, signal: AbortSignal)
     limit,
     ...narrowed(query)
   }, { signal })
-  const heads = headsOf(resource, keys, groups, more)
+  const heads = await Promise.all(
+    headsOf(resource, keys, groups, more).map(async (head): Promise<Head> => {
+      if (!head.about) return head
+      const { accuracy, count } = await totalIn(asked, head.condition, signal)
+      const about = accuracy !== "exact"
+      return { ...head, count: about ? Math.max(head.count, count) : count, about }
+    })
+  )
   // The groups of the answer do not have all records.
   const total: Total = more
     ? await totalIn(asked, "", signal)
@@ -131,14 +138,14 @@ export const addedUp = (resource: Resource, columns: readonly Column[]): readonl
     return field !== undefined && field.filterable && field.kind !== "money" && isAddable(resource, field) ? [id] : []
   }).slice(0, mostSums)
 
-/** The sums of these groups by their ids. */
+/** The sums of these groups by their ids. Null where an answer has not all of their parts: the sums would be too small. */
 export const readSums = async (
   { keys, query, resource }: GroupsAsked,
   heads: readonly Head[],
   more: boolean,
   fields: readonly string[],
   signal: AbortSignal
-): Promise<ReadonlyMap<string, readonly Sum[]>> => {
+): Promise<ReadonlyMap<string, readonly Sum[]> | null> => {
   const [first] = keys
   const values = heads.flatMap(({ value }) => value === null ? [] : [plain(value)])
   // The order by titles is another one than that by keys: of many groups, others would come first.
@@ -147,15 +154,18 @@ export const readSums = async (
     : ""
   const found = await Promise.all([...byCurrency(resource, fields)].map(async ([currency, names]) => {
     const by = new Set([...keys.map(({ text }) => text), ...(currency === null ? [] : [currency])])
-    const { groups } = await resourceClient(resource.name).aggregate({
+    const answer = await resourceClient(resource.name).aggregate({
       group_by: [...by],
       measures: names.map((name) => `sum(${name})` as const),
       limit: mostGroups,
       ...narrowed(query, within)
     }, { signal })
-    return sumsById(keys, groups, names, currency)
+    return answer.more ? null : sumsById(keys, answer.groups, names, currency)
   }))
   const all = new Map<string, readonly Sum[]>()
-  for (const part of found) for (const [id, sums] of part) all.set(id, [...all.get(id) ?? [], ...sums])
+  for (const part of found) {
+    if (part === null) return null
+    for (const [id, sums] of part) all.set(id, [...all.get(id) ?? [], ...sums])
+  }
   return all
 }

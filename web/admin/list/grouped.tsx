@@ -64,7 +64,7 @@ const useAnchor = (
 const useGroupedRows = (props: GroupedProps): ListRows => {
   const { handle, layout, resource } = props
   const groups = useGroups(props)
-  const { again, changed, failure, keys, parameters, setEpoch, setFailure, shown } = groups
+  const { again, failure, keys, parameters, setEpoch, setFailure, shown } = groups
   const held = shown.current
   const foldedText = layout.folded?.join() ?? ""
   const folds = useMemo(() => readFolds(layout.folded), [foldedText])
@@ -115,7 +115,7 @@ const useGroupedRows = (props: GroupedProps): ListRows => {
       replaceAll(new Map([[key, record]]))
     }, [parameters, replaceAll, resource]),
     forget: useCallback((key) => shown.current?.source.forget(key) ?? true, [shown]),
-    countExactly: changed,
+    countExactly: null,
     warning: null,
     age: null,
     loading: held === null && failure === undefined,

@@ -60,7 +60,11 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
   ]
   const more: readonly MenuEntry[] = [
     { label: t.list.reload, onAction: rows.reload },
-    { label: t.list.countExactly, disabled: total === null || total.accuracy === "exact", onAction: rows.countExactly },
+    {
+      label: t.list.countExactly,
+      disabled: total === null || total.accuracy === "exact" || rows.countExactly === null,
+      onAction: () => rows.countExactly?.()
+    },
     ...(resource.model.softDelete
       ? [{
         label: deleted ? t.list.hideDeleted : t.list.showDeleted,
@@ -88,7 +92,7 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
         <h1>{resource.view.label.plural}</h1>
         {total !== null && (
           <span className={`dim ${style.total}`} role="status">
-            {total.accuracy === "exact"
+            {total.accuracy === "exact" || rows.countExactly === null
               ? totalText(total, t, format)
               : (
                 <button type="button" title={t.list.countExactly} onClick={rows.countExactly}>

@@ -5,6 +5,7 @@ import type { GridHandle } from "../grid/grid.tsx"
 import { currentPlace, go, remember } from "../ground/location.ts"
 import { addressOf, type Resource } from "../model/catalogue.ts"
 import { addressOfList } from "./left.ts"
+import { positionOf } from "./position.ts"
 import type { ListRows } from "./rows.ts"
 
 /** The list that opens a record. */
@@ -34,12 +35,5 @@ export const openRecord = (of: Opening, key: string, index: number, event?: Pres
   }
   const { path, query } = currentPlace()
   const list = addressOfList(path, query)
-  const place = rows.groups?.placeAt(index)
-  const position = index < 0 || place === null
-    ? {}
-    : place !== undefined
-    // The neighbours of a record are those of its group.
-    ? { position: place.index, total: place.count, within: place.condition, lines: index - place.index }
-    : { position: index, total: rows.total?.count ?? 0, about: rows.total?.accuracy !== "exact" }
-  go(addressOf(resource, key), { memory: { list, ...position }, force })
+  go(addressOf(resource, key), { memory: { list, ...positionOf(rows, index) }, force })
 }

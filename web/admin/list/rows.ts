@@ -60,6 +60,8 @@ export interface GroupPlace {
   readonly condition: string
   readonly index: number
   readonly count: number
+  /** Whether the count is an estimate. */
+  readonly about: boolean
 }
 
 export interface ListRows {
@@ -84,7 +86,8 @@ export interface ListRows {
   readonly renew: (key: string) => Promise<void>
   /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
   readonly forget: (key: string) => boolean
-  readonly countExactly: () => void
+  /** Null where nothing can count more exactly. */
+  readonly countExactly: (() => void) | null
   /** The warning of the first answer (`X-Service-Warning`), or null. */
   readonly warning: string | null
   /** Of a materialized view, as the first answer tells it; null elsewhere. */

@@ -9,8 +9,9 @@ import { follow } from "../live/follow.ts"
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { pageSize, parametersOf } from "./asked.ts"
-import { type Head, keeping, keysOf, withSums } from "./group-heads.ts"
+import { keysOf } from "./group-heads.ts"
 import { addedUp, fewGroups, type GroupsAsked, type GroupsFound, readGroups, readSums } from "./group-read.ts"
+import { makeRounds } from "./group-rounds.ts"
 import { GroupSource } from "./group-source.ts"
 import { checked, mostPages } from "./rows.ts"
 import type { ListView } from "./view.ts"
@@ -104,43 +105,29 @@ export const useGroups = ({ layout, resource, view }: GroupedProps) => {
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
-    const put = (found: GroupsFound): void => {
-      if (shown.current?.source !== source) shown.current?.source.close()
-      shown.current = { source, found, elsewhere }
-      changed()
-    }
-    /** Reads counts, then sums. `first`: a failure is shown. */
-    const read = async (first: boolean): Promise<void> => {
-      try {
-        const now = await readGroups(asked, limit.current, signal)
-        const before = shown.current?.source === source ? shown.current.found.heads : []
-        const known = new Map<string, Head["sums"]>()
-        const walk = (heads: readonly Head[]): void => {
-          for (const head of heads) {
-            known.set(head.id, head.sums)
-            walk(head.inner)
-          }
-        }
-        walk(before)
-        const heads = keeping(before, now.heads, (head) => source.holds(head))
+    const read = makeRounds({
+      groups: () => readGroups(asked, limit.current, signal),
+      sums: (heads, more) =>
+        latest.current.fields.length === 0 ? null : readSums(asked, heads, more, latest.current.fields, signal),
+      before: () => shown.current?.source === source ? shown.current.found.heads : [],
+      holds: (head) => source.holds(head),
+      put: (found) => {
+        if (signal.aborted) return
+        if (shown.current?.source !== source) shown.current?.source.close()
+        shown.current = { source, found, elsewhere }
+        changed()
+      },
+      counted: ({ accuracy }) => {
+        if (signal.aborted) return
         setFailure(undefined)
-        // The sums of before are nearer to the truth than none.
-        put({ ...now, heads: withSums(heads, known) })
         firstPageIsThere()
-        if (now.total.accuracy === "counting") later()
-        // What may not be counted may not be added up.
-        if (latest.current.fields.length === 0 || heads.length === 0 || heads.some(({ about }) => about)) return
-        readSums(asked, heads, now.more, latest.current.fields, signal).then(
-          (sums) => put({ ...now, heads: withSums(heads, sums) }),
-          () => {
-            // The groups stand without: whoever asks for more than the service adds up can narrow the list.
-            if (!signal.aborted) put({ ...now, heads, unsummed: true })
-          }
-        )
-      } catch (error) {
-        if (first) fail(error)
+        if (accuracy === "counting") later()
+      },
+      failed: (error, isShown) => {
+        if (isShown) fail(error)
+        else if (!signal.aborted) noticeFailure(error)
       }
-    }
+    })
     again.current = soon
     void read(true)
     const end = (resource.model.events?.length ?? 0) > 0 ? follow(resource, view.asked.filter, later) : () => {}
@@ -153,5 +140,5 @@ export const useGroups = ({ layout, resource, view }: GroupedProps) => {
   }, [parameters, epoch, resource, keys, sumsText, changed])
 
   useEffect(() => () => shown.current?.source.close(), [])
-  return { shown, failure, setFailure, setEpoch, limit, again, keys, parameters, changed }
+  return { shown, failure, setFailure, setEpoch, limit, again, keys, parameters }
 }
