@@ -646,6 +646,7 @@ describe.skipIf(chromiumPath === null)("the rows that stand there before the app
       // For the eye and the pointer: the app is the page for everybody else.
       expect(await page.locator("[aria-hidden=true]").filter({ has: page.locator(plain) }).count()).toBeGreaterThan(0)
       expect(await page.locator("[data-plain] a:not([tabindex='-1'])").count()).toBe(0)
+      expect(await page.locator("[data-scroller]").first().getAttribute("tabindex")).toBe("-1")
       const text = await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify(localStorage))
       if (role === "viewer") expect(text).not.toMatch(/internal.note|deleted_at/i)
       const before = await drawn(page, plain)

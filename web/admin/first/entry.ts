@@ -7,7 +7,7 @@ import "../style/fonts.css"
 import "../style/tokens.css"
 import "../style/base.css"
 import { config, prefix } from "../config.ts"
-import { wasIn } from "../ground/plain-rows.ts"
+import { endPlain, wasIn } from "../ground/plain-rows.ts"
 import { beginToken } from "../model/begun.ts"
 
 /** Longest time for which the app waits for its plain rows, in milliseconds. */
@@ -39,6 +39,12 @@ const begin = async (): Promise<void> => {
   if (config.signIn === "password" && path !== "/-/reset") beginToken()
   if (config.signIn === "password" && isList && wasIn()) await Promise.race([drawRows(), wait(longestMs)])
   await page
-  await import("../main.tsx")
+  try {
+    await import("../main.tsx")
+  } catch (error) {
+    // Rows that nothing will ever answer for are worse than none.
+    endPlain()
+    reportError(error)
+  }
 }
 void begin()

@@ -194,6 +194,8 @@ const show = (first: First, page: AnyPage, locale: Locale): Promise<void> => {
   const body = make("div", grid["body"])
   const scroller = make("div", grid["scroller"], make("div", grid["grid"], headOf(first), body))
   scroller.dataset["scroller"] = ""
+  // Browsers take the keyboard to what can be scrolled.
+  scroller.tabIndex = -1
   scroller.style.setProperty("--columns", templateOf(columns, tickWidth))
   scroller.style.setProperty("--width", `${widthOf(columns, tickWidth)}px`)
   scroller.style.setProperty("--row-height", `${height}px`)
@@ -225,11 +227,12 @@ const show = (first: First, page: AnyPage, locale: Locale): Promise<void> => {
 /** Asks for the rows of the address, and draws them if the app will have them there. Ends when they are painted, and rejects if the service refuses. */
 export const drawPlain = async (): Promise<void> => {
   const texts = loadChosen()
-  const first = firstOf(await beginMeta())
+  const meta = await beginMeta()
+  const first = meta === null ? null : firstOf(meta)
   if (first === null) return
   const { query } = currentPlace()
   const rows = beginRows(first.resource, parametersOf(askedOf(first.resource, query, first.chosen)))
-  if (!isPlain(first)) return
+  if (rows === null || !isPlain(first)) return
   const [page] = await Promise.all([rows, texts])
   const locale = localeNow()
   if (locale !== null && page.items.length > 0) await show(first, page, locale)

@@ -32,7 +32,7 @@ const listeners = new Set<() => void>()
 
 const put = (next: Session): void => {
   session = next
-  if (next.state === "in" || next.state === "out") keepIn(next.state === "in")
+  if (next.state === "in" || next.state === "out") keepIn(next.state === "in" && !next.ended)
   if (next.state !== "in") endPlain()
   for (const listener of listeners) listener()
 }
@@ -117,7 +117,8 @@ const refresh = async (): Promise<void> => {
   if (before.state !== "in" || before.ended) return
   try {
     const meta = await client.meta()
-    if (meta !== before.meta) put({ ...before, meta })
+    // The session may have ended meanwhile.
+    if (session.state === "in" && meta !== session.meta) put({ ...session, meta })
   } catch (error) {
     noticeFailure(error)
   }

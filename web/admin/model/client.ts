@@ -47,10 +47,11 @@ export const ownClient: Client = createClient({
   ...(config.signIn === "token" ? { token: () => pasted } : {})
 })
 
-let begunMeta: Promise<MetaDocument> | null = null
+/** Null once the app has read the document: an answer that it did not take may be another user's by the next time. */
+let begunMeta: Promise<MetaDocument> | null | undefined
 
-/** Asks for the meta document before the app is there. */
-export const beginMeta = (): Promise<MetaDocument> => begunMeta = ownClient.meta()
+/** Asks for the meta document before the app is there. Null if the app was first. */
+export const beginMeta = (): Promise<MetaDocument> | null => begunMeta === null ? null : begunMeta = ownClient.meta()
 
 /** The meta document: the answer to that question, once, and then that to a new one. */
 export const readMeta = (): Promise<MetaDocument> => {
