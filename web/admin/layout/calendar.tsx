@@ -128,7 +128,7 @@ const useOpening = (
     place: () => ({ row: Math.max(0, records.findIndex(({ key }) => key === activeKey)), column: 0 }),
     seen: () => [0, 0]
   }
-  return { resource, rows, handle }
+  return { resource, rows, handle, partial: true }
 }
 
 /** The day and the record with the focus. An empty day stands for the active one. */

@@ -100,18 +100,20 @@ export const calendarEvents = (state: CalendarState) => {
     tell.taken(next)
     focus(day, null)
   }
-  const whileHeld = (record: HeldRecord, key: string, forward: 1 | -1): void => {
-    if (key === "Escape") {
-      setHeld(null)
-      tell.putBack()
-      return focus(record.from, record.key)
-    }
-    if (key === " " || key === "Enter") return drop(record, record.over)
+  const putBack = (): void => {
+    setHeld(null)
+    tell.putBack()
+  }
+  /** Keys on the days while a record is held. False for keys of the browser; those that write are kept from the page's shortcuts. */
+  const whileHeld = (record: HeldRecord, key: string, forward: 1 | -1): boolean => {
+    if (key === "Escape") return putBack(), focus(record.from, record.key), true
+    if (key === " " || key === "Enter") return drop(record, record.over), true
     const over = dayBy(key, record.over, { ...state, forward })
-    if (over === null) return
+    if (over === null) return key.length === 1
     setHeld({ ...record, over })
     tell.over(over)
     focus(over, null)
+    return true
   }
   /** Keys on a record. True if the key was one of them. */
   const onRecord = (pressed: string, key: string, record: AnyRecord, day: string): boolean => {
@@ -147,8 +149,11 @@ export const calendarEvents = (state: CalendarState) => {
       const spot = spotAt(target)
       if (event.altKey || event.ctrlKey || event.metaKey) return
       const forward = getComputedStyle(event.currentTarget).direction === "rtl" ? -1 : 1
-      if (held !== null && key !== "Tab") whileHeld(held, key, forward)
-      else if (spot === null || target instanceof HTMLButtonElement) return
+      if (held !== null && key !== "Tab" && key !== "Shift") {
+        // Outside the days a key belongs to what has the focus: a button, a menu. Escape puts the record back from everywhere.
+        if (spot === null && key !== "Escape") return putBack()
+        if (!whileHeld(held, key, forward)) return
+      } else if (spot === null || target instanceof HTMLButtonElement) return
       else if (
         spot.key !== null && spot.chip !== null && onChip(key, { day: spot.day, key: spot.key, chip: spot.chip })
       ) {

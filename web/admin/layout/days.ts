@@ -92,6 +92,11 @@ type DayOf = (kind: "date" | "timestamp", value: string) => string | null
 
 const kindOf = ({ kind }: MetaField): "date" | "timestamp" => kind === "date" ? "date" : "timestamp"
 
+/** The value of an end that never comes. */
+const endless = "infinity"
+/** A day after all that a calendar shows. */
+const afterAll = "9999-12-31"
+
 /**
  * The days of a record; null without a start. An end before the start counts for nothing. An end at midnight belongs to the day before, as in every
  * calendar.
@@ -106,6 +111,7 @@ export const daysOf = (
   if (first === null) return null
   const to = end === null ? null : record[end.name]
   if (end === null || typeof to !== "string") return { first, last: first }
+  if (to === endless) return { first, last: afterAll }
   const last = dayOf(kindOf(end), to)
   if (last === null || last <= first) return { first, last: first }
   const midnight = end.kind !== "date" && Date.parse(to) === Date.parse(instantOf(last))
@@ -125,7 +131,8 @@ export const movedBy = (
   const values: { [field: string]: string } = {}
   for (const field of end === null ? [start] : [start, end]) {
     const value = record[field.name]
-    if (typeof value !== "string") continue
+    // A span without an end has none on other days either.
+    if (typeof value !== "string" || value === endless) continue
     const day = writing.day(kindOf(field), value)
     const next = day === null ? null : writing.onDay(kindOf(field), value, addDays(day, days))
     if (next === null) return null
@@ -133,3 +140,9 @@ export const movedBy = (
   }
   return values
 }
+
+/** The former values of what a move writes. Moved back by days they would be others where a time of day is left out. */
+export const formerOf = (
+  record: { readonly [field: string]: unknown },
+  values: { readonly [field: string]: unknown }
+): { readonly [field: string]: unknown } => Object.fromEntries(Object.keys(values).map((name) => [name, record[name]]))

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { daysBetween } from "./days.ts"
 import { type Calls, DayReader } from "./reading.ts"
 
@@ -87,5 +87,28 @@ describe("the records of a calendar", () => {
     wrong = true
     await reader.refresh()
     expect([reader.failure, [...reader.records()].length]).toEqual([new Error("gone"), 2])
+  })
+
+  it("are read to the end under steady changes of others, and again when a round's time has passed", async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { asked, calls } = service({ "2026-11-02": 300, "2026-11-04": 400 })
+    const wait = () => new Promise((done) => setTimeout(done, 1_000))
+    const reader = new DayReader({ ...calls, count: (...args) => wait().then(() => calls.count(...args)) })
+    onTestFinished(() => reader.close())
+    reader.show(november)
+    for (let at = 0; at < 10; at++) {
+      reader.collect("2026-11-04/2")
+      await vi.advanceTimersByTimeAsync(300)
+    }
+    // The first round has a second, then there is a second of rest, then the next round.
+    expect([reader.turn, reader.loading]).toEqual([2, false])
+    expect(asked.filter((each) => each.startsWith("read")).toSorted()).toEqual([
+      "read 2026-11-02 2026-11-02 8",
+      "read 2026-11-04 2026-11-04 8",
+      "read 2026-11-04 2026-11-04 8"
+    ])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([reader.turn, reader.loading]).toEqual([3, false])
   })
 })

@@ -9,6 +9,8 @@ import { type Run, runsOf } from "./placing.ts"
 /** Most records of one request, and most requests at a time. */
 const most = 200
 const abreast = 6
+/** Milliseconds for which changes of others are collected at least. */
+const collectMs = 600
 
 export interface Calls<T> {
   /** How many records begin on each day, from one up to and without another. */
@@ -41,6 +43,11 @@ export class DayReader<T> {
   #runs = new Map<string, Kept>()
   #reaching: readonly string[] = []
   #records = new Map<string, T>()
+  /** Records that others changed since the last round began; null: any of them may be. */
+  #collected: Set<string> | null = new Set()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Milliseconds that the last round took. */
+  #took = 0
   /** Increases with each round of reads that has ended. */
   turn = 0
   loading = false
@@ -100,6 +107,21 @@ export class DayReader<T> {
     }
   }
 
+  /** A record that others changed, null for any of them. Such changes are read together, as rounds under steady changes would end each other. */
+  collect(key: string | null): void {
+    if (key === null) this.#collected = null
+    else this.#collected?.add(key)
+    this.#plan()
+  }
+
+  /** A round for what was collected begins after the last one has ended, and as long after it as that one took. */
+  #plan(): void {
+    if (this.loading || this.#timer !== undefined || this.#collected?.size === 0) return
+    this.#timer = setTimeout(() => {
+      void this.refresh(this.#collected)
+    }, Math.max(collectMs, this.#took))
+  }
+
   /** Counts again, and reads what may have changed. `keys`: records that did; null: any of them may have. */
   async refresh(keys: ReadonlySet<string> | null = null): Promise<void> {
     const shown = this.#shown
@@ -108,8 +130,13 @@ export class DayReader<T> {
     this.#ending = new AbortController()
     const { signal } = this.#ending
     this.loading = true
+    const begun = performance.now()
+    const collected = this.#collected
+    this.#forget()
     for (const [id, run] of this.#runs) {
-      if (keys === null || run.keys.some((key) => keys.has(key))) this.#runs.delete(id)
+      if (keys === null || collected === null || run.keys.some((key) => keys.has(key) || collected.has(key))) {
+        this.#runs.delete(id)
+      }
     }
     this.#calls.changed()
     try {
@@ -122,11 +149,20 @@ export class DayReader<T> {
     }
     this.loading = false
     this.turn++
+    this.#took = performance.now() - begun
     this.#calls.changed()
+    this.#plan()
   }
 
   close(): void {
     this.#ending.abort()
+    this.#forget()
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#collected = new Set()
   }
 
   async #readDays({ few, from, to }: Shown, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import { useLocale } from "../messages/locale.tsx"
 import { type Resource, titleOf } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { isolated } from "../model/plain.ts"
-import { type DayFields, daysFrom, daysOf, movedBy } from "./days.ts"
+import { type DayFields, daysOf, formerOf, movedBy } from "./days.ts"
 import type { DayReader } from "./reading.ts"
 import { writeMoved } from "./written.ts"
 
@@ -51,11 +51,15 @@ export const useReschedule = (props: RescheduleProps) => {
       return next
     })
 
-  const run = async (key: string, record: AnyRecord, days: number, undoes: boolean): Promise<void> => {
+  const run = async (
+    key: string,
+    record: AnyRecord,
+    values: { readonly [field: string]: unknown },
+    undoes: boolean
+  ): Promise<void> => {
     const { needs, onPlaced, reader } = latest.current
-    const values = movedBy(record, fields, days, writing)
     const from = dayOf(record)
-    if (values === null || from === undefined || days === 0) return
+    if (from === undefined) return
     const title = isolated(titleOf(resource, record))
     const next = { ...record, ...values }
     const to = dayOf(next) ?? from
@@ -73,7 +77,7 @@ export const useReschedule = (props: RescheduleProps) => {
         say(t.layout.movedByOther(title, now === undefined ? t.calendar.noDay : format.date(now)))
       } else {
         reader.put(written)
-        const undo = () => run(key, written, daysFrom(to, from), true)
+        const undo = () => run(key, written, formerOf(record, values), true)
         say(undoes ? t.shell.undone : t.layout.moved(title, format.date(to)), undoes ? {} : { undo })
       }
       void reader.refresh(new Set([key]))
@@ -87,10 +91,16 @@ export const useReschedule = (props: RescheduleProps) => {
     }
   }
 
+  const move = (key: string, record: AnyRecord, days: number): void => {
+    const values = movedBy(record, fields, days, writing)
+    if (values !== null) return void run(key, record, values, false)
+    say(t.layout.notMoved(isolated(titleOf(resource, record)), t.calendar.noDay), { tone: "bad" })
+  }
+
   return {
     /** Records on their way to another day, by their keys. */
     moves,
     /** Moves a record so many days. */
-    move: (key: string, record: AnyRecord, days: number): void => void run(key, record, days, false)
+    move
   }
 }

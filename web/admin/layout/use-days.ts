@@ -13,8 +13,6 @@ import { both } from "./columns.ts"
 import { beginsWithin, type DayFields, reachesInto, type ShownDays } from "./days.ts"
 import { type Calls, DayReader } from "./reading.ts"
 
-/** Milliseconds for which changes of others are collected. */
-const collectMs = 600
 /** Milliseconds between two drawings while answers arrive: those of a full month are some forty. */
 const paceMs = 100
 /** Most records that began before the shown days. */
@@ -110,22 +108,7 @@ export const useDays = ({ few, fields, query, resource, shown }: Asked): DayRead
 
   useEffect(() => {
     if ((resource.model.events?.length ?? 0) === 0) return
-    let keys: Set<string> | null = new Set()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const end = follow(resource, filter, (event) => {
-      if (event.of === "missed") keys = null
-      else keys?.add(event.key)
-      timer ??= setTimeout(() => {
-        const changedKeys = keys
-        keys = new Set()
-        timer = undefined
-        void reader.refresh(changedKeys)
-      }, collectMs)
-    })
-    return () => {
-      end()
-      clearTimeout(timer)
-    }
+    return follow(resource, filter, (event) => reader.collect(event.of === "missed" ? null : event.key))
   }, [reader, resource, filter])
   return reader
 }

@@ -13,6 +13,8 @@ export interface Opening {
   readonly resource: Resource
   readonly rows: Pick<ListRows, "rowAt" | "indexOf" | "total" | "groups" | "replace" | "renew" | "reload">
   readonly handle: RefObject<Pick<GridHandle, "focus" | "show" | "place" | "seen"> | null>
+  /** True where the rows are not those of the whole list in its order. Then the page of a record has no neighbours. */
+  readonly partial?: true
 }
 
 /** The keys that were held when a row was opened. */
@@ -35,5 +37,5 @@ export const openRecord = (of: Opening, key: string, index: number, event?: Pres
   }
   const { path, query } = currentPlace()
   const list = addressOfList(path, query)
-  go(addressOf(resource, key), { memory: { list, ...positionOf(rows, index) }, force })
+  go(addressOf(resource, key), { memory: { list, ...positionOf(rows, index, of.partial) }, force })
 }

@@ -8,10 +8,10 @@ export const placeAmong = ({ groups, total }: Pick<ListRows, "groups" | "total">
   return place != null ? place : { index: row, count: total?.count ?? 0, about: total?.accuracy !== "exact" }
 }
 
-/** Where a row stands, for the page of its record. Nothing where the list has not read it. */
-export const positionOf = (rows: Pick<ListRows, "groups" | "total">, row: number) => {
+/** Where a row stands, for the page of its record. Nothing where the list has not read it, or where its rows are not the whole list in order. */
+export const positionOf = (rows: Pick<ListRows, "groups" | "total">, row: number, partial = false) => {
   const place = rows.groups?.placeAt(row)
-  if (row < 0 || place === null) return {}
+  if (partial || row < 0 || place === null) return {}
   const { about, count, index } = placeAmong(rows, row)
   return {
     position: index,
