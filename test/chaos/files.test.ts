@@ -1,33 +1,21 @@
 // Faults under files: a server that is killed in uploads and writes, and a disk that is full. No half file is served, nothing that a row holds is
 // lost, and whatever is left over is known to a later cleanup.
-import { type ChildProcess, fork, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { compileCache } from "../support/compiled.ts"
-import { startService, tokenOf } from "../support/composed.ts"
+import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
 import { deep } from "../support/depth.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
 import { filesConfig, filesSchema } from "./files-server.ts"
-
-const admin = { id: "root", roles: ["admin"] }
-const authorization = `Bearer ${tokenOf(admin)}`
-
-/** Everything below a folder, as paths from it. */
-const filesIn = (folder: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort()
+import { admin, authorization, call as callOnce, filesIn, killFiles, startFiles, textOf } from "./files-stage.ts"
 
 interface Shown {
   readonly url: string
 }
-
-/** A text that says how long it is. */
-const textOf = (size: number, mark: string): string => `${size} ${mark} `.padEnd(size, "x")
 
 describe("a server that is killed", () => {
   let folder: string
@@ -41,41 +29,15 @@ describe("a server that is killed", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const start = async (): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
-    const child = fork(fileURLToPath(new URL("files-server.ts", import.meta.url)), {
-      execArgv: ["--conditions=source"],
-      env: { ...process.env, ...compileCache, DATABASE_URL: database.url, FILES_FOLDER: folder },
-      stdio: ["ignore", "ignore", "inherit", "ipc"]
-    })
-    const port = await new Promise<number>((resolve, reject) => {
-      child.once("message", (message) => resolve((message as { readonly port: number }).port))
-      child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)))
-    })
-    return { url: `http://127.0.0.1:${port}`, child }
-  }
-  const kill = (child: ChildProcess): Promise<void> =>
-    new Promise((resolve) => {
-      child.once("exit", () => resolve())
-      child.kill("SIGKILL")
-    })
+  type Field = "file" | "more"
+
   /** Answers until the next kill, and what waits for them. */
   let awaited = { answers: 0, come: () => {} }
-  const call = async (url: string, method: string, path: string, body?: object | string) => {
-    const answer = await fetch(`${url}/api/v1/${path}`, {
-      method,
-      headers: {
-        authorization,
-        "if-match": "*",
-        "content-type": typeof body === "object" ? "application/json" : "text/plain"
-      },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
-    })
-    const text = await answer.text()
+  const call: typeof callOnce = async (...request) => {
+    const answer = await callOnce(...request)
     if (--awaited.answers === 0) awaited.come()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
-    return (text === "" ? {} : JSON.parse(text)) as { readonly [name: string]: unknown }
+    return answer
   }
-  type Field = "file" | "more"
   const upload = async (url: string, field: Field, text: string): Promise<string> =>
     (await call(url, "POST", `docs:upload?field=${field}&name=a.txt`, text))["value"] as string
 
@@ -182,7 +144,8 @@ describe("a server that is killed", () => {
     }
 
     for (let round = 0; round < (deep ? 25 : 2); round++) {
-      const { child, url } = await start()
+      const server = await startFiles(database.url, folder)
+      const { url } = server
       await check(url)
       await resume(url)
       const half = textOf(300_000, `${round} half`)
@@ -192,10 +155,11 @@ describe("a server that is killed", () => {
       const working = Promise.allSettled(Array.from({ length: 10 }, (_, i) => work(url, `${round}-${i}`)))
       // Ten records take thirty answers or more. The kill comes after one of them, whatever the machine's speed is.
       await Promise.race([working, new Promise<void>((come) => awaited = { answers: 1 + next(30), come })])
-      await kill(child)
+      await killFiles(server)
       await working
     }
-    const { child, url } = await start()
+    const server = await startFiles(database.url, folder)
+    const { url } = server
     await resume(url)
     await check(url)
     // Of each round there is one at least.
@@ -213,7 +177,7 @@ describe("a server that is killed", () => {
     )
     const told = new Set(entries.map(({ path }) => path))
     expect(all.filter((path) => !path.startsWith(".") && !held.has(path) && !told.has(path))).toEqual([])
-    await kill(child)
+    await killFiles(server)
 
     // A cleanup 26 hours later leaves what rows hold, and nothing else.
     const later = await startService("postgres", { config: filesConfig(folder), schema: filesSchema, rows: {} }, {
