@@ -90,7 +90,7 @@ const pages = [
   "ground", // what every page stands on: session, address, dialogs, problems
   "live place plugin sign-in",
   "field", // a plugin may draw a field
-  "action chart filter form grid merge palette saved task", // parts of pages, and pages with none below them
+  "action chart filter form grid guide merge palette saved task", // parts of pages, and pages with none below them
   "range", // cells of a list as a table, and changes of many
   "list",
   "audit board jobs layout record users webhooks", // a block and a record show rows as a list does
@@ -253,6 +253,8 @@ const refusal = (project, layer, path, specifier) => {
     return `${own} may import only ${allowed.join(", ")} but not ${target}`
   }
 
+  // The build of the app makes it, from pages of docs/ (scripts/guides.mjs).
+  if (specifier === "virtual:guides" && path.startsWith("web/admin/guide/")) return undefined
   const builtin = builtinModules.includes(specifier) ? `node:${specifier}` : specifier
   if (isTest(path) && tests.packages.some((row) => fitsPackage(builtin, row))) return undefined
   const row = packages.find((each) => fitsPackage(builtin, each.name))

@@ -17,10 +17,11 @@ import { dirname, join, relative } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
+import { guides } from "./guides.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** What the app is made of besides packages, whose versions are in the lock. */
-const made = ["web", "core/domain", "scripts/web.mjs", "package-lock.json"]
+const made = ["web", "core/domain", "docs", "scripts/web.mjs", "scripts/guides.mjs", "package-lock.json"]
 const compressible = /\.(?:js|css|html|svg|json|md)$/
 const stamp = "-/stamp"
 
@@ -221,7 +222,7 @@ export const buildWeb = async (out, { whole }) => {
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
   // Whoever builds (a test, for one) may run as something else: the app is React's production build.
-  await withVite("production", ({ build }, react) => build({ ...settings(out), plugins: [react()] }))
+  await withVite("production", ({ build }, react) => build({ ...settings(out), plugins: [react(), guides()] }))
   nameFirst(out)
   await compress(out, whole)
   const sizes = await measureSizes(out)
@@ -287,9 +288,16 @@ export const serveWeb = async (base) => {
           // A page asks its own service for modules. Only the socket comes straight here.
           ws: { protocol: "ws", host: "127.0.0.1", clientPort: port },
           // What the service passes on, anybody may read who reaches it: no configuration, no data.
-          fs: { allow: [join(root, "web"), join(root, "core", "domain"), realpathSync(join(root, "node_modules"))] }
+          fs: {
+            allow: [
+              join(root, "web"),
+              join(root, "docs", "pictures"),
+              join(root, "core", "domain"),
+              realpathSync(join(root, "node_modules"))
+            ]
+          }
         },
-        plugins: [react()]
+        plugins: [react(), guides()]
       })
       return server.listen()
     })

@@ -59,12 +59,14 @@ export const ownPages: ReadonlySet<string> = new Set([
   "settings",
   "tasks",
   "import",
-  "plugins"
+  "plugins",
+  "guides"
 ])
 
 const mediaTypes: { readonly [extension: string]: string } = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
+  ".png": "image/png",
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
   ".json": "application/json",

@@ -190,6 +190,7 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["composition/a", "react-aria-components"],
   ["web/react/a", "../admin/main.tsx"],
   ["web/admin/list/a", "@codemirror/state"],
+  ["web/admin/list/a", "virtual:guides"],
   // rooms of the admin app: floors above and neighbours
   ["web/admin/a", "./messages/locale.tsx"],
   ["web/admin/style/a", "../messages/locale.tsx"],
@@ -272,6 +273,7 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["web/client/b", "../../core/domain/declare/record.ts"],
   ["web/client/b", "../../core/domain/meta/meta.ts"],
   ["web/client/b", "effect/Result"],
+  ["web/admin/guide/b", "virtual:guides"],
   ["web/admin/b", "../client/client.ts"],
   ["web/admin/b", "react-aria-components"],
   ["web/admin/messages/b", "../config.ts"],

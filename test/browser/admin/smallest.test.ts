@@ -65,7 +65,7 @@ describe.skipIf(chromiumPath === null)("the smallest project", () => {
       const entries = await (await menu()).evaluateAll((items) =>
         items.map((item) => ({ name: item.textContent.trim(), href: item.getAttribute("href") }))
       )
-      expect(entries.map(({ name }) => name)).toEqual(["Your account", "API reference", "Sign out"])
+      expect(entries.map(({ name }) => name)).toEqual(["Your account", "Guides", "API reference", "Sign out"])
       for (const { href, name } of entries.slice(0, -1)) {
         // What is outside of the app opens in a tab of its own.
         if (href === null) await (await menu()).filter({ hasText: name }).click()

@@ -44,23 +44,35 @@ const subscribe = async (name: string, more: object = {}) =>
   (await stage.call("admin", "POST", "/webhook_subscriptions", { name, events: "orders.*", url: at, ...more })).body
 
 describe.skipIf(chromiumPath === null)("webhooks", () => {
-  it("that are not there yet say what they are for, with one thing to do and the reference", async () => {
+  it("that are not there yet say what they are for, with one thing to do and the guide", async () => {
     await using({}, async (page, hooks) => {
-      const reference = async (): Promise<void> => {
-        const link = page.getByRole("main").getByRole("link", { name: "API reference" })
-        expect(await link.getAttribute("href")).toBe("/api/docs")
-      }
+      const guide = page.getByRole("main").getByRole("link", { name: "Read the guide" })
       await hooks.open("/log")
       await page.getByText(/with its request and its answer/).waitFor()
-      await reference()
+      expect(await guide.getAttribute("href")).toBe("/-/guides/webhooks")
       await hooks.open("/deliveries")
       await page.getByText(/wait for another try/).waitFor()
-      await reference()
+      expect(await guide.getAttribute("href")).toBe("/-/guides/webhooks")
       await page.getByRole("main").getByRole("link", { name: "Log" }).last().click()
       await page.getByRole("heading", { name: "No deliveries yet" }).waitFor()
       await page.getByRole("main").getByRole("link", { name: "Subscriptions" }).last().click()
       await page.getByText(/signed, and tries again until they arrive/).waitFor()
-      await reference()
+      await guide.click()
+      await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor()
+      await page.waitForFunction(() => [...document.images].some(({ naturalWidth }) => naturalWidth > 600))
+      expect(await axeAgain(page)).toEqual([])
+      // A link to a part of another guide leads to that part.
+      await page.getByRole("link", { name: "All guides" }).click()
+      await page.getByRole("link", { name: "Filters and orders" }).click()
+      await page.getByRole("navigation", { name: "On this page" }).getByRole("link").last().click()
+      await page.waitForFunction(() => document.activeElement?.tagName === "H2")
+      expect(new URL(page.url()).hash).toBe(`#${await page.evaluate(() => document.activeElement!.id)}`)
+      await page.goBack()
+      await page.goBack()
+      await page.goBack()
+      await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor()
+      await page.goBack()
+      expect(await guide.getAttribute("href")).toBe("/-/guides/webhooks")
       await page.getByRole("main").getByRole("button", { name: "New subscription", exact: true }).last().click()
       await hooks.dialog.getByLabel("Name").waitFor()
     })

@@ -216,7 +216,7 @@ const Entries = (): ReactNode => {
               </button>
             </Empty>
           )
-          : <Empty title={w.noneTitle} text={w.noneText} />
+          : <Empty title={w.noneTitle} text={w.noneText} guide="audit" />
         : (
           <Split
             label={open === undefined ? w.title : worded(w.acts, open.act)}

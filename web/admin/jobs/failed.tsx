@@ -153,7 +153,7 @@ export const FailedJobs = (): ReactNode => {
       )}
       {all.length === 0
         ? search === null
-          ? <Empty title={w.noneTitle} text={w.noneText} />
+          ? <Empty title={w.noneTitle} text={w.noneText} guide="jobs" />
           : <Empty title={w.noneFound} text={w.searchHint} />
         : (
           <Split

@@ -46,7 +46,7 @@ const Queues = (): ReactNode => {
   const { data, error, refetch } = useQueues(pollMs)
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
-  if (data.length === 0) return <Empty title={w.noJobsTitle} text={w.noJobsText} />
+  if (data.length === 0) return <Empty title={w.noJobsTitle} text={w.noJobsText} guide="jobs" />
   const count = (name: "waiting" | "running" | "retrying" | "completed", wide = false): Column<Queue> => ({
     name,
     label: w[name],
@@ -133,7 +133,7 @@ const Schedules = (): ReactNode => {
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
   const scheduled = data.filter(({ schedule }) => schedule !== null)
-  if (scheduled.length === 0) return <Empty title={w.noSchedules} text={w.noSchedulesText} />
+  if (scheduled.length === 0) return <Empty title={w.noSchedules} text={w.noSchedulesText} guide="jobs" />
   const columns: ReadonlyArray<Column<Queue>> = [
     { name: "name", label: w.job, cell: ({ name }) => name },
     { name: "pattern", label: w.pattern, cell: ({ schedule }) => <bdi className="mono cut">{schedule}</bdi> },

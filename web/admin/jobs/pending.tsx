@@ -162,7 +162,7 @@ const Waiting = ({ name, search, state }: WaitingProps): ReactNode => {
       )}
       {all.length === 0
         ? search === null
-          ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} />
+          ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} guide="jobs" />
           : <Empty title={w.noneFound} text={w.searchHint} />
         : (
           <Split

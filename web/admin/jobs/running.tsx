@@ -75,7 +75,7 @@ export const RunningJobs = (
   const all = data.pages.flatMap(({ jobs }) => jobs)
   const job = all.find(({ id }) => id === open)
   if (all.length === 0 && search !== null) return <Empty title={w.noneFound} text={w.searchHint} />
-  if (all.length === 0) return <Empty title={w.noneRunTitle} text={w.noneRunText} />
+  if (all.length === 0) return <Empty title={w.noneRunTitle} text={w.noneRunText} guide="jobs" />
   const columns: ReadonlyArray<Column<BegunJob>> = [
     { name: "job", label: w.job, cell: (each) => each.name },
     {

@@ -225,6 +225,12 @@ export const ar: AppMessages = {
     searching: "جارٍ البحث",
     filterBy: (plural, text) => `البحث في ${plural} عن «${text}»`
   },
+  guide: {
+    title: "الأدلة",
+    all: "كل الأدلة",
+    onThisPage: "في هذه الصفحة",
+    read: "اقرأ الدليل"
+  },
   keys: {
     title: "اختصارات لوحة المفاتيح",
     everywhere: "في كل مكان",

@@ -231,6 +231,12 @@ export const de: AppMessages = {
     searching: "Sucht",
     filterBy: (plural, text) => `In ${plural} nach „${text}“ suchen`
   },
+  guide: {
+    title: "Anleitungen",
+    all: "Alle Anleitungen",
+    onThisPage: "Auf dieser Seite",
+    read: "Anleitung lesen"
+  },
   keys: {
     title: "Tastenkürzel",
     everywhere: "Überall",

@@ -228,6 +228,12 @@ export const en = {
     searching: "Searching",
     filterBy: (plural: string, text: string): string => `Search ${noun(plural)} for “${text}”`
   },
+  guide: {
+    title: "Guides",
+    all: "All guides",
+    onThisPage: "On this page",
+    read: "Read the guide"
+  },
   keys: {
     title: "Keyboard shortcuts",
     everywhere: "Everywhere",

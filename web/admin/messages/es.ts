@@ -232,6 +232,12 @@ export const es: AppMessages = {
     searching: "Buscando",
     filterBy: (plural, text) => `Buscar «${text}» en ${noun(plural)}`
   },
+  guide: {
+    title: "Guías",
+    all: "Todas las guías",
+    onThisPage: "En esta página",
+    read: "Leer la guía"
+  },
   keys: {
     title: "Atajos de teclado",
     everywhere: "En todas partes",

@@ -231,6 +231,12 @@ export const fr: AppMessages = {
     searching: "Recherche",
     filterBy: (plural, text) => `Rechercher « ${text} » dans ${noun(plural)}`
   },
+  guide: {
+    title: "Guides",
+    all: "Tous les guides",
+    onThisPage: "Sur cette page",
+    read: "Lire le guide"
+  },
   keys: {
     title: "Raccourcis clavier",
     everywhere: "Partout",

@@ -224,6 +224,7 @@ const useSettings = (): readonly Entry[] => {
       run: () => setLanguage(language)
     })),
     { id: "keys", group: t.palette.actions, icon: settings, label: t.shell.shortcuts, keys: ["?"], run: openShortcuts },
+    { id: "guides", group: t.palette.actions, icon: settings, label: t.guide.title, run: () => go("/-/guides") },
     {
       id: "reference",
       group: t.palette.actions,

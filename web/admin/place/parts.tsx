@@ -5,7 +5,6 @@
 
 import { ArrowLeft, Copy } from "lucide-react"
 import { type FocusEvent, type ReactNode, useEffect, useId, useRef } from "react"
-import { config } from "../config.ts"
 import { useShortcut } from "../ground/keys.ts"
 import { Link } from "../ground/link.tsx"
 import { setQuery, usePlace } from "../ground/location.ts"
@@ -298,22 +297,26 @@ export const Part = ({ children, text, title }: SectionProps): ReactNode => {
   )
 }
 
-/** The link to the reference of the service's API, for empty pages: what it describes can be used without the app, too. */
-export const ReferenceLink = (): ReactNode => {
-  const { t } = useLocale()
-  return <a className="btn quiet" href={`${config.api}/docs`} target="_blank" rel="noreferrer">{t.shell.reference}</a>
+interface EmptyProps {
+  readonly title: string
+  readonly text?: string
+  /** The name of the guide to what the page is for. */
+  readonly guide?: string
+  readonly children?: ReactNode
 }
 
 /** The text for an empty page: the reason, and what to do. */
-export const Empty = (
-  { children, text, title }: { readonly title: string; readonly text?: string; readonly children?: ReactNode }
-): ReactNode => (
-  <div className={style.empty}>
-    <h2>{title}</h2>
-    {text !== undefined && <p className="dim">{text}</p>}
-    {children}
-  </div>
-)
+export const Empty = ({ children, guide, text, title }: EmptyProps): ReactNode => {
+  const { t } = useLocale()
+  return (
+    <div className={style.empty}>
+      <h2>{title}</h2>
+      {text !== undefined && <p className="dim">{text}</p>}
+      {children}
+      {guide !== undefined && <Link className="btn quiet" to={`/-/guides/${guide}`}>{t.guide.read}</Link>}
+    </div>
+  )
+}
 
 interface FieldProps {
   readonly label: string

@@ -8,6 +8,7 @@ import { usePlaces } from "../place/places.ts"
 const pages = {
   tasks: lazy(() => import("../task/page.tsx").then(({ TasksPage }) => ({ default: TasksPage }))),
   import: lazy(() => import("../task/page.tsx").then(({ ImportPage }) => ({ default: ImportPage }))),
+  guides: lazy(() => import("../guide/page.tsx").then(({ GuidesPage }) => ({ default: GuidesPage }))),
   jobs: lazy(() => import("../jobs/page.tsx").then(({ JobsPage }) => ({ default: JobsPage }))),
   webhooks: lazy(() => import("../webhooks/page.tsx").then(({ WebhooksPage }) => ({ default: WebhooksPage }))),
   audit: lazy(() => import("../audit/page.tsx").then(({ AuditPage }) => ({ default: AuditPage }))),
@@ -18,8 +19,8 @@ const pages = {
 export const PlacePage = ({ name, part }: { readonly name: string; readonly part: string | null }): ReactNode => {
   const places = usePlaces()
   const place = places.find((place) => place.name === name && !place.outside)
-  // Everybody may open the pages of their own tasks. These are not in the sidebar.
-  const page = name === "tasks" || name === "import"
+  // Everybody may open the guides, and the pages of their own tasks. These are not in the sidebar.
+  const page = name === "tasks" || name === "import" || name === "guides"
     ? name
     : place === undefined || place.name === "mails"
     ? null

@@ -161,6 +161,7 @@ const Person = (): ReactNode => {
     },
     "line",
     ...(config.signIn === "password" ? [{ label: t.shell.account, onAction: () => go("/-/account") }] : []),
+    { label: t.guide.title, onAction: () => go("/-/guides") },
     ...(catalogue.meta.userMenu.some(({ href }) => href === reference)
       ? []
       : [{ label: t.shell.reference, href: reference }]),

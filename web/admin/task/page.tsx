@@ -16,7 +16,7 @@ import { useRun } from "../ground/run.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { aboutOf, fieldLabel, type Resource } from "../model/catalogue.ts"
-import { type Column, Empty, Moment, type PageProps, ReferenceLink, Table, Top } from "../place/parts.tsx"
+import { type Column, Empty, Moment, type PageProps, Table, Top } from "../place/parts.tsx"
 import place from "../place/place.module.css"
 import style from "./task.module.css"
 import { isOver, type Plan, planTask, type Task, taskKey, uploadFile, useTask, useTasks } from "./tasks.ts"
@@ -58,13 +58,12 @@ const TaskList = (): ReactNode => {
         ? error !== null && <Problem error={error} onRetry={() => void refetch()} />
         : data.length === 0
         ? (
-          <Empty title={w.noTasks} text={w.noTasksText}>
+          <Empty title={w.noTasks} text={w.noTasksText} guide="bulk-and-import">
             {importable !== undefined && (
               <Link className="btn primary" to={`/-/import/${importable.name}`}>
                 {w.importOf(importable.view.label.plural)}
               </Link>
             )}
-            <ReferenceLink />
           </Empty>
         )
         : (

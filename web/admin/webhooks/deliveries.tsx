@@ -13,7 +13,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { plain, short } from "../model/plain.ts"
-import { type Column, Empty, Facts, More, mostShown, ReferenceLink, Split, Table, useAct } from "../place/parts.tsx"
+import { type Column, Empty, Facts, More, mostShown, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { Attempt, Attempts, Block, Outcome, Time } from "./attempt.tsx"
 import { type Narrowing, NarrowingBar, ShowAll, useNarrowing } from "./narrowing.tsx"
@@ -184,11 +184,10 @@ export const Deliveries = ({ resource }: { readonly resource: Resource }): React
         order="id desc"
         label={w.deliveries}
         empty={
-          <Empty title={w.noDeliveries} text={w.noDeliveriesText}>
+          <Empty title={w.noDeliveries} text={w.noDeliveriesText} guide="webhooks">
             {logged
               ? <Link className="btn" to="/-/webhooks/log">{w.log}</Link>
               : <Link className="btn" to="/-/webhooks">{w.subscriptions}</Link>}
-            <ReferenceLink />
           </Empty>
         }
         nameOf={nameOf}
@@ -253,9 +252,8 @@ export const Log = ({ resource }: { readonly resource: Resource }): ReactNode =>
         order="id desc"
         label={w.log}
         empty={
-          <Empty title={w.noLog} text={w.noLogText}>
+          <Empty title={w.noLog} text={w.noLogText} guide="webhooks">
             <Link className="btn" to="/-/webhooks">{w.subscriptions}</Link>
-            <ReferenceLink />
           </Empty>
         }
         nameOf={nameOf}

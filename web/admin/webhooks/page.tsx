@@ -11,19 +11,7 @@ import { useLocale, useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
-import {
-  type Column,
-  Empty,
-  type PageProps,
-  Part,
-  ReferenceLink,
-  Sheet,
-  Shown,
-  Split,
-  Table,
-  Tabs,
-  Top
-} from "../place/parts.tsx"
+import { type Column, Empty, type PageProps, Part, Sheet, Shown, Split, Table, Tabs, Top } from "../place/parts.tsx"
 import { Deliveries, Log } from "./deliveries.tsx"
 import { SubscriptionDetail } from "./detail.tsx"
 import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName, useSubscriptions } from "./subscriptions.ts"
@@ -81,9 +69,8 @@ const Subscriptions = ({ mayCreate, onEdit }: SubscriptionsProps): ReactNode => 
     >
       {data.length === 0
         ? (
-          <Empty title={w.noneTitle} text={w.noneText}>
+          <Empty title={w.noneTitle} text={w.noneText} guide="webhooks">
             {mayCreate && <button type="button" className="btn primary" onClick={() => onEdit(null)}>{w.add}</button>}
-            <ReferenceLink />
           </Empty>
         )
         : (
