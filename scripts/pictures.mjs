@@ -122,6 +122,11 @@ const pictures = [
     path: "/products?layout=gallery&by=image",
     ready: "[role=gridcell][data-key] img"
   },
+  {
+    name: "admin-groups",
+    path: "/orders?group=status,currency&folded=draft/EUR",
+    ready: "[role=row][aria-level]"
+  },
   { name: "admin-board", path: "/today", ready: "main [role=group]" },
   {
     name: "bulk-preview",
