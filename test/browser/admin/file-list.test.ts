@@ -141,7 +141,7 @@ describe.skipIf(chromiumPath === null)("several files in one field", () => {
       const alerts = box(page).getByRole("alert")
       await expect.poll(() => alerts.count()).toBe(4)
       const said = (await alerts.allTextContents()).join("\n")
-      for (const part of ["at most 20", "not taken", "At most 5 files."]) expect(said).toContain(part)
+      for (const part of ["At most 20", "not accepted", "At most 5 files."]) expect(said).toContain(part)
       for (const name of ["big.png", "page.pdf", "false.png"]) {
         await box(page).getByRole("button", { name: `Remove ${name}` }).click()
       }
