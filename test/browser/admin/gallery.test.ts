@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
-import { axe, axeAgain, opener, type Stage, startStage } from "./stage.ts"
+import { axe, axeAgain, opener, otherLooks, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
 
@@ -85,13 +85,7 @@ describe.skipIf(chromiumPath === null)("a gallery", () => {
     })
   })
 
-  it.each(
-    [
-      { theme: "dark", width: 1280, language: "en" },
-      { theme: "light", width: 320, language: "en" },
-      { theme: "light", width: 1280, language: "ar" }
-    ] as const
-  )("is accessible in %j", async (look) => {
+  it.each(otherLooks)("is accessible in %j", async (look) => {
     await using({ ...look, height: 700 }, async (page, { across, open }) => {
       await open()
       if (look.width === 320) expect(await across()).toBe(2)

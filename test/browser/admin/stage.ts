@@ -30,6 +30,13 @@ export type { Role } from "./shop.ts"
 // All files of a browser run ask so: what one process has hashed, another one checks.
 divideHashing(16)
 
+/** Looks that a page must bear besides the usual one: dark, as wide as a phone, right to left. */
+export const otherLooks = [
+  { theme: "dark", width: 1280, language: "en" },
+  { theme: "light", width: 320, language: "en" },
+  { theme: "light", width: 1280, language: "ar" }
+] as const
+
 export interface OpenOptions {
   /** Null: nobody is signed in. */
   readonly role?: Role | null

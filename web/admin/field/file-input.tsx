@@ -4,7 +4,7 @@
  */
 
 import { CloudUpload, X } from "lucide-react"
-import { type ClipboardEvent, type DragEvent, type ReactNode, useEffect, useRef, useState } from "react"
+import { type ClipboardEvent, type DragEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
 import type { FileValue, Uploaded } from "../../client/index.ts"
 import { problemText } from "../ground/problem.tsx"
 import { useLocale } from "../messages/locale.tsx"
@@ -61,6 +61,30 @@ export const keepSent = (uploaded: Uploaded, chosen: File): void => {
     corrected: uploaded.corrected ?? null
   })
 }
+
+interface ChooserProps {
+  readonly ref: RefObject<HTMLInputElement | null>
+  /** Types that the dialog offers; null: all. */
+  readonly accept: readonly string[] | null
+  readonly multiple?: boolean
+  readonly onChoose: (files: FileList | null) => void
+}
+
+/** What opens the browser's dialog for files. It is not seen: a button clicks it. The same file can be chosen again. */
+export const Chooser = ({ accept, multiple = false, onChoose, ref }: ChooserProps): ReactNode => (
+  <input
+    ref={ref}
+    type="file"
+    multiple={multiple}
+    hidden
+    tabIndex={-1}
+    accept={accept?.join(",")}
+    onChange={({ target }) => {
+      onChoose(target.files)
+      target.value = ""
+    }}
+  />
+)
 
 /** The line for the address of a file elsewhere. */
 export const LinkForm = (
@@ -268,17 +292,7 @@ export const FileInput = (props: InputProps): ReactNode => {
             )}
           </>
         )}
-        <input
-          ref={chooser}
-          type="file"
-          hidden
-          tabIndex={-1}
-          accept={accept?.join(",")}
-          onChange={({ target }) => {
-            take(target.files)
-            target.value = ""
-          }}
-        />
+        <Chooser ref={chooser} accept={accept} onChoose={take} />
       </div>
       {linking && (
         <LinkForm

@@ -9,7 +9,7 @@ import type { FileValue } from "../../client/index.ts"
 import { useLocale, useMessages } from "../messages/locale.tsx"
 import { fieldLabel } from "../model/catalogue.ts"
 import { isolated } from "../model/plain.ts"
-import { details, isAccepted, LinkForm, uploadsByTicket } from "./file-input.tsx"
+import { Chooser, details, isAccepted, LinkForm, uploadsByTicket } from "./file-input.tsx"
 import { FileLink, FileLinks, SaveLink } from "./file-links.tsx"
 import { keysOf, moved, nameIn, textsOf } from "./file-list.ts"
 import style from "./file.module.css"
@@ -343,18 +343,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
           >
             {w.add}
           </button>
-          <input
-            ref={chooser}
-            type="file"
-            multiple
-            hidden
-            tabIndex={-1}
-            accept={accept?.join(",")}
-            onChange={({ target: input }) => {
-              take(input.files)
-              input.value = ""
-            }}
-          />
+          <Chooser ref={chooser} accept={accept} multiple onChoose={take} />
         </div>
       )}
       {linking && (

@@ -18,6 +18,7 @@ import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import style from "./calendar.module.css"
 import { Cards, type CardsProps, type ColumnHandle } from "./column.tsx"
+import { nextIndex } from "./events.ts"
 import type { Moves } from "./moved.ts"
 
 const unmoved: Moves<AnyRecord> = new Map()
@@ -93,14 +94,7 @@ export const DayList = (props: DayListProps): ReactNode => {
     const index = card === null ? -1 : Number(card.dataset["index"])
     const record = index < 0 ? undefined : handle.current?.at(index)
     const key = record === undefined ? null : keyOf(resource, record)
-    const to = new Map([
-      ["ArrowDown", index + 1],
-      ["j", index + 1],
-      ["ArrowUp", index - 1],
-      ["k", index - 1],
-      ["Home", 0],
-      ["End", Infinity]
-    ]).get(event.key)
+    const to = nextIndex(event.key, index)
     if (to !== undefined) walk(to)
     else if (event.key === "Escape" && onClose !== null) onClose()
     else if (record === undefined || key === null || !onKey(event, key, record, index)) return

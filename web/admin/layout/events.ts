@@ -19,6 +19,17 @@ export interface Held {
   readonly over: string
 }
 
+/** The index of the card that a key leads to from one in the same column; undefined: the key leads nowhere. */
+export const nextIndex = (key: string, index: number): number | undefined =>
+  new Map([
+    ["ArrowDown", index + 1],
+    ["j", index + 1],
+    ["ArrowUp", index - 1],
+    ["k", index - 1],
+    ["Home", 0],
+    ["End", Infinity]
+  ]).get(key)
+
 /** The card around an element, or null. */
 export const cardAt = (target: EventTarget) => {
   const card = target instanceof Element ? target.closest<HTMLElement>("[data-index]") : null
@@ -101,14 +112,7 @@ export const boardEvents = (state: BoardState) => {
       if (next !== undefined) focusCard(next, index)
       return true
     }
-    const to = new Map([
-      ["ArrowDown", index + 1],
-      ["j", index + 1],
-      ["ArrowUp", index - 1],
-      ["k", index - 1],
-      ["Home", 0],
-      ["End", Infinity]
-    ]).get(key)
+    const to = nextIndex(key, index)
     if (to !== undefined) focusCard(column, to)
     return to !== undefined
   }

@@ -6,6 +6,7 @@
 import type { ResourceTransfers } from "../../../core/domain/meta/permissions.ts"
 import { fieldsOfTitle, fillTitle } from "../../../core/domain/model/title.ts"
 import { hasOrder } from "../../../core/domain/value/traits.ts"
+import { readKey } from "../../client/key.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaView } from "../../client/meta.ts"
 import type { Source } from "../../client/source.ts"
 import { isVisible, plain, short } from "./plain.ts"
@@ -206,8 +207,8 @@ export const keyOf = ({ model }: Resource, record: { readonly [field: string]: u
   return parts.map((part) => encodeURIComponent(plain(part).toWellFormed())).join(",")
 }
 
-/** The parts of a key from its text in an address. */
-export const keyPartsOf = (key: string): readonly string[] => key.split(",").map(decodeURIComponent)
+/** The parts of a key from its text in an address. Throws a URIError for an invalid text. */
+export const keyPartsOf = readKey
 
 /** Whether a part of an address can be a key. */
 export const isKeyText = (text: string): boolean => {
