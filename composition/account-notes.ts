@@ -61,7 +61,7 @@ export const noteAccounts = (
     }
     const names = namesOf === undefined || ids.length === 0
       ? Effect.succeed(unnamed)
-      : Effect.catch(namesOf(ids), () => Effect.succeed(unnamed))
+      : Effect.catch(namesOf(ids, tenant), () => Effect.succeed(unnamed))
     const kept = Effect.flatMap(names, (known) =>
       keepNotes(audit, [
         boundedEntry({
@@ -87,17 +87,18 @@ export const noteAccounts = (
 /** Watches the accounts of this process until the scope ends, which waits for entries under way. */
 export const accountNotes = Layer.effectDiscard(
   Effect.gen(function*() {
-    const { accounts } = yield* Deployment
+    const { accounts, tenantAuths } = yield* Deployment
     const { core } = yield* Ground
-    if (accounts === null) return
-    const tenant = accounts.tenant === undefined ? null : String(accounts.tenant)
-    const { watch, whenIdle } = noteAccounts(core, tenant)
-    const end = accounts.watch(watch)
-    yield* Effect.addFinalizer(() =>
-      Effect.promise(() => {
-        end()
-        return whenIdle()
-      })
-    )
+    for (const auth of [...(accounts === null ? [] : [accounts]), ...tenantAuths?.values() ?? []]) {
+      const tenant = auth.tenant === undefined ? null : String(auth.tenant)
+      const { watch, whenIdle } = noteAccounts(core, tenant)
+      const end = auth.watch(watch)
+      yield* Effect.addFinalizer(() =>
+        Effect.promise(() => {
+          end()
+          return whenIdle()
+        })
+      )
+    }
   })
 )

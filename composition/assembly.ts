@@ -7,10 +7,11 @@ import * as Result from "effect/Result"
 import type { AuthLog } from "../adapters/auth/auth-log.ts"
 import { createAuth } from "../adapters/auth/auth.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
-import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
+import { type Authenticator, type Identity, Unauthorized } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
 import { accountMailsOf } from "../core/domain/account/mails.ts"
+import { coversTenants } from "../core/domain/account/tenants.ts"
 import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
@@ -24,6 +25,7 @@ import type { Settings } from "./environment.ts"
 import { refuseFiles } from "./files.ts"
 import type { FileSettings } from "./files.ts"
 import { StartupError } from "./startup-error.ts"
+import { accountsSchema, furtherOrigins, knownUrl, type TenantAuths, tenantSecret } from "./tenants.ts"
 
 /** A configuration with everything that the environment adds, and what startup needs of it. */
 export interface Assembly {
@@ -126,6 +128,15 @@ export const assemble = (
       fix: "Set 32 random bytes in base64, the same in every instance: openssl rand -base64 32."
     })
   }
+  const tenants = Result.isFailure(compiled) ? null : compiled.success.tenants
+  for (const origin of tenants === null ? [] : settings.trustedOrigins.filter((each) => coversTenants(tenants, each))) {
+    refusals.push({
+      resource: null,
+      field: null,
+      message: `TRUSTED_ORIGINS has ${origin}, so that pages of one tenant could use sessions of another.`,
+      fix: "Remove it: a tenant's own hosts are trusted, each for itself."
+    })
+  }
   if (Result.isFailure(compiled) || refusals.length > 0) throw new StartupError(refusals)
   const url = typeof auth["url"] === "string" ? auth["url"] : settings.url ?? defaultUrl
   return {
@@ -143,41 +154,84 @@ const accountRoles = (auth: AuthDeclaration | null, compiled: Compiled): readonl
   return declared.length === 0 ? undefined : ["admin", ...declared]
 }
 
-/** Makes the auth server over a pool, whoever verifies tokens. */
-export const makeAuth = (
-  { compiled, secret, url }: Assembly,
+/** What an auth server is made with besides configuration and settings. */
+interface AuthMore {
+  readonly origins?: readonly string[]
+  readonly onError?: (cause: unknown) => void
+  readonly log?: AuthLog
+}
+
+/** Where the accounts of a tenant are, and where they sign in; without a tenant, those of the service. */
+const placeOfAccounts = ({ compiled, secret, url }: Assembly, tenant: string | null) => {
+  const { auth, options, schemas, tenants } = compiled
+  const path = `${parentPath(options.basePath)}/auth`
+  if (tenants === null || tenant === null) {
+    return { schemaName: schemas.auth, secret, url, basePath: path, tenant: auth?.tenant, origins: [], cut: "" }
+  }
+  const cut = tenants.by === "path" ? `${tenants.prefix}/${tenant}` : ""
+  return {
+    schemaName: accountsSchema(schemas.auth, tenant),
+    secret: tenantSecret(secret, tenant),
+    url: knownUrl(tenants, tenant, url),
+    basePath: cut + path,
+    tenant,
+    origins: furtherOrigins(tenants, tenant, url),
+    cut
+  }
+}
+
+/** Makes the auth servers of all tenants over a pool; null where requests do not decide the tenant. */
+export const makeTenantAuths = (
+  assembly: Assembly,
   settings: Settings,
   database: AuthDatabase,
-  more: {
-    readonly origins?: readonly string[]
-    readonly onError?: (cause: unknown) => void
-    readonly log?: AuthLog
-  } = {}
+  more: AuthMore = {}
+): TenantAuths | null => {
+  const { tenants } = assembly.compiled
+  if (tenants === null) return null
+  return new Map(
+    Array.from(tenants.known ?? [], (tenant) => [tenant, makeAuth(assembly, settings, database, more, tenant)])
+  )
+}
+
+/** Makes the auth server over a pool, whoever verifies tokens: that of a tenant, where requests decide the tenant. */
+export const makeAuth = (
+  assembly: Assembly,
+  settings: Settings,
+  database: AuthDatabase,
+  more: AuthMore = {},
+  ofTenant: string | null = null
 ): Auth => {
+  const { compiled } = assembly
   const { auth, options } = compiled
+  const { basePath, cut, origins, schemaName, secret, tenant, url } = placeOfAccounts(assembly, ofTenant)
   const mails = accountMailsOf(auth?.mail)
   const adminPath = options.admin?.path ?? "/"
   return createAuth({
     database,
-    schemaName: compiled.schemas.auth,
+    schemaName,
     secret,
     url,
-    basePath: `${parentPath(compiled.options.basePath)}/auth`,
+    basePath,
+    ...(cut === "" ? {} : { cookiePath: cut }),
     roles: accountRoles(auth, compiled),
     defaultRole: auth?.defaultRole,
     signInPerMinute: auth?.signInPerMinute,
-    tenant: auth?.tenant,
+    tenant,
     twoFactor: auth?.twoFactor,
     passkeys: auth?.passkeys,
     oidc: auth?.oidc,
     ...(mails === null
       ? {}
       : {
-        mail: { ...mails, page: mails.page ?? `${new URL(url).origin}${adminPath === "/" ? "" : adminPath}/-/reset` }
+        mail: {
+          ...mails,
+          page: mails.page ?? `${new URL(url).origin}${cut}${adminPath === "/" ? "" : adminPath}/-/reset`
+        }
       }),
     appName: auth?.appName,
     log: more.log,
-    trustedOrigins: [...auth?.trustedOrigins ?? [], ...settings.trustedOrigins, ...more.origins ?? []],
+    trustedOrigins: [...auth?.trustedOrigins ?? [], ...settings.trustedOrigins, ...more.origins ?? [], ...origins],
     onError: more.onError
   })
 }
@@ -203,7 +257,13 @@ const identityOf = (answer: Awaited<ReturnType<AuthenticateFunction>>): Identity
 }
 
 const ownAuthenticator = (authenticate: AuthenticateFunction): Authenticator => (request) => {
-  const answer = authenticate({ method: request.method, url: request.url, headers: request.headers })
+  const { tenant } = request
+  const answer = authenticate({
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    ...(tenant === undefined ? {} : { tenant })
+  })
   return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer)
 }
 
@@ -220,8 +280,28 @@ export const makeAuthenticator = (
   }))
   return builtInAuthenticator({
     ...(auth === null ? { jwksUrl: declared?.jwksUrl, issuer: declared?.issuer ?? url } : { auth }),
-    tenant: declared?.tenant,
+    tenant: auth?.tenant ?? declared?.tenant,
     cache: declared?.cache,
-    apps
+    // Users of an app work in one tenant.
+    apps: compiled.tenants === null ? apps : apps.filter(({ tenant }) => String(tenant) === auth?.tenant)
   })
+}
+
+/** Who verifies credentials where requests decide the tenant: those of each tenant know its own people only. */
+export const makeTenantAuthenticator = (
+  assembly: Pick<Assembly, "compiled" | "config" | "url">,
+  auths: TenantAuths
+): Authenticator => {
+  const authenticators = new Map<string, Authenticator>()
+  return (request) => {
+    const { tenant = "" } = request
+    let own = authenticators.get(tenant)
+    if (own === undefined) {
+      const auth = auths.get(tenant)
+      if (auth === undefined) throw new Unauthorized("the tenant has no accounts here")
+      own = makeAuthenticator(assembly, auth)
+      authenticators.set(tenant, own)
+    }
+    return own(request)
+  }
 }

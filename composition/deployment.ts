@@ -19,12 +19,13 @@ import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
-import { makeAuthenticator } from "./assembly.ts"
+import { makeAuthenticator, makeTenantAuthenticator } from "./assembly.ts"
 import type { Parts } from "./edge.ts"
 import { defaultUrl } from "./environment.ts"
 import type { OwnerRoles } from "./event-parts.ts"
 import { noAccounts } from "./readiness.ts"
 import { StartupError } from "./startup-error.ts"
+import type { TenantAuths } from "./tenants.ts"
 
 export const usualAuditDays = 365
 
@@ -41,6 +42,8 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly context?: Context.Context<never>
   /** Sends the mails of jobs, such as `smtpMail({ url, from })`. Without it their `mail` is undefined. */
   readonly mail?: Mail
+  /** The auth servers of the tenants, where requests decide the tenant (`fromHost`): each with `tenant`, a schema, a secret and a URL of its own. */
+  readonly tenantAuths?: TenantAuths
   /** The roles that the owner of a subscription has now. Needed for the extension `webhooks` without its option `ownerRoles`. */
   readonly ownerRoles?: OwnerRoles
   /** Days that entries of the audit are kept, from 1 to 36500. Default 365. */
@@ -148,11 +151,14 @@ const refusePlace = (own: Auth | null, { options }: Compiled): readonly Refusal[
 const authenticatorOf = (
   config: Config,
   compiled: Compiled,
-  { authenticator }: AdminOptions,
+  { authenticator, tenantAuths }: AdminOptions,
   own: Auth | null,
   url: string
 ): Authenticator | undefined => {
   if (authenticator !== undefined) return authenticator
+  if (tenantAuths !== undefined && config.authenticate === undefined) {
+    return makeTenantAuthenticator({ compiled, config, url }, tenantAuths)
+  }
   if (own !== null && config.authenticate === undefined) {
     return builtInAuthenticator({ auth: own, tenant: compiled.auth?.tenant })
   }
@@ -170,6 +176,19 @@ const accountParts = (own: Auth | null, { auth }: Compiled): Partial<AdminOption
     authStatus: Effect.mapBoth(needsAdmin, { onFailure: noAccounts, onSuccess: (needed) => ({ needsAdmin: needed }) }),
     namesOf,
     ownerRoles: (id, tenant) => Effect.runPromise(rolesOf(id, tenant))
+  }
+}
+
+/** What the auth servers of tenants give. Of a tenant that this process does not have, nobody has roles here. */
+const tenantParts = (auths: TenantAuths | undefined): Partial<AdminOptions> => {
+  if (auths === undefined) return {}
+  const accounts = new Map([...auths].map(([tenant, auth]) => [tenant, accountsOf(auth, tenant)]))
+  return {
+    namesOf: (ids, tenant) => accounts.get(tenant ?? "")?.namesOf(ids) ?? Effect.succeed(new Map()),
+    ownerRoles: async (id, tenant) => {
+      const own = accounts.get(tenant ?? "")
+      return own === undefined ? "elsewhere" : Effect.runPromise(own.rolesOf(id, tenant))
+    }
   }
 }
 
@@ -197,5 +216,8 @@ export const readDeployment = (
     throw new StartupError(refusals)
   }
   const told = { compiled, authenticator, secret, publicUrl, accounts: own }
-  return { database, deployment: { ...accountParts(own, compiled), ...options, ...told } }
+  return {
+    database,
+    deployment: { ...accountParts(own, compiled), ...tenantParts(options.tenantAuths), ...options, ...told }
+  }
 }

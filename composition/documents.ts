@@ -104,7 +104,8 @@ export const makeDocuments = (
   /** Whether there are bulk changes and imports. */
   tasks = false
 ): SystemDocuments => {
-  const jobs = needsQueue(compiled)
+  // Jobs of all tenants stand in one queue, which is the operator's.
+  const jobs = needsQueue(compiled) && compiled.tenants === null
   const version = modelsVersion({ ...compiled, sources: compiled.options.sources, queue: jobs }, seal.digest)
   const { auth, functions, models, options: { sources }, pages, userMenu, views } = compiled
   const signIn = {
@@ -163,9 +164,10 @@ export const makeDocuments = (
           signIn,
           title: "Resource API",
           version: "1",
-          serverUrl: publicUrl.replace(/\/$/, "")
+          serverUrl: call.tenantUrl ?? publicUrl.replace(/\/$/, ""),
+          ...(compiled.tenants === null ? {} : { operated: true })
         }
-        const name = seal.digest(openapiName(request))
+        const name = seal.digest(`${call.tenantUrl ?? ""} ${openapiName(request)}`)
         return answer(call, openapiDocuments(name, () => written(JSON.stringify(openapiDocument(request)), seal)))
       })
   }

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
-import { jobsLine } from "../adapters/http/access-log.ts"
+import { errorLine, jobsLine } from "../adapters/http/access-log.ts"
 import { auditRoute } from "../adapters/http/audit.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { fileRoutes } from "../adapters/http/files.ts"
@@ -24,7 +24,7 @@ import { makeAuditApp } from "../core/app/audit/audit.ts"
 import type { Watching } from "../core/app/event/watch.ts"
 import { cleanup } from "../core/app/file/cleanup.ts"
 import { download } from "../core/app/file/download.ts"
-import { makeForms } from "../core/app/form/form.ts"
+import { type FormApp, makeForms } from "../core/app/form/form.ts"
 import type { Core } from "../core/app/ground/core.ts"
 import { recordsProblem } from "../core/app/ground/refusal.ts"
 import { type HookLimits, makeHooks } from "../core/app/hook/hook.ts"
@@ -35,6 +35,7 @@ import { makeSavedViewsApp } from "../core/app/saved-view/saved-views.ts"
 import type { TaskParts } from "../core/app/task/parts.ts"
 import { makeTasks } from "../core/app/task/tasks.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
+import { BoundedMap } from "../core/domain/bounded.ts"
 import { hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
@@ -49,6 +50,7 @@ import { given } from "./given.ts"
 import { watchOutages } from "./outages.ts"
 import { makeReadiness } from "./readiness.ts"
 import { taskingOn } from "./tasks.ts"
+import { makeEdgeTenants, type TenantAuths } from "./tenants.ts"
 import { webFolder, webRoutes } from "./web.ts"
 
 /** What the edge of a service is put together from. */
@@ -69,6 +71,8 @@ export interface EdgeParts {
   readonly formsSecret?: string
   readonly auth?: EdgeOptions["auth"]
   readonly authStatus?: EdgeOptions["authStatus"]
+  /** Who signs in the people of each tenant, where requests decide the tenant and this service keeps the accounts. */
+  readonly tenantAuths?: TenantAuths
   readonly extraRoutes?: readonly ExtraRoute[]
   readonly ready?: Effect.Effect<Readiness>
   /** Whether the accounts answer that have a database of their own. It counts for readiness, beside the records. */
@@ -102,8 +106,20 @@ const formsOf = (parts: EdgeParts, core: Core, resolver: AccessResolver): readon
   if (forms.size === 0) return []
   if (submissions === undefined) throw new Error("Forms need something to count submissions.")
   const seal = formsSecret === undefined ? core.seal : makeSeal(formsSecret)
-  const app = makeForms(core, { forms, settings: formSettings, resolver, submissions, seal, sha256 })
-  return formRoutes({ forms: app, parent: parentPath(options.basePath), log })
+  const shared = { forms, resolver, submissions, seal, sha256 }
+  const app = makeForms(core, { ...shared, settings: formSettings })
+  const apps = new BoundedMap<string, FormApp>(1_000)
+  const ofTenant = (tenant: string): FormApp => {
+    const made = apps.get(tenant) ??
+      makeForms(core, { ...shared, settings: { ...formSettings, tenant }, ofRequest: true })
+    apps.set(tenant, made)
+    return made
+  }
+  return formRoutes({
+    formsOf: (tenant) => tenant === null ? app : ofTenant(tenant),
+    parent: parentPath(options.basePath),
+    log
+  })
 }
 
 /** The routes of hooks, where there are any. */
@@ -142,7 +158,8 @@ const jobsOf = ({ compiled, drainToken, jobs, log }: EdgeParts, core: Core): rea
       drainToken: drainToken ?? null,
       told: (what, name, count, caller) => log?.(jobsLine(what, name, count, caller.id))
     }),
-    compiled.options.basePath
+    compiled.options.basePath,
+    compiled.tenants !== null
   )
 
 /** Refreshes of materialized views, where there are any. */
@@ -152,12 +169,25 @@ const refreshOf = ({ compiled, jobs }: EdgeParts): App["refresh"] | null =>
     : (call, resource) => refresh(jobs.queue, () => jobs.workers()?.wake(refreshJobName), call, resource)
 
 /** The routes of stored files, where there are any. */
-const filesOf = (core: Core): readonly ExtraRoute[] =>
+const filesOf = ({ compiled }: EdgeParts, core: Core): readonly ExtraRoute[] =>
   core.files === null ? [] : fileRoutes({
+    operatorCleans: compiled.tenants !== null,
+    anywhere: compiled.tenants?.by === "path",
     parent: core.files.root,
     download: (request) => download(core, request),
     cleanup: Effect.catch(cleanup(core), recordsProblem)
   })
+
+/** Where the tenants are, where requests decide the tenant. */
+const tenantsOf = ({ compiled, log, publicUrl, tenantAuths }: EdgeParts): EdgeOptions["tenants"] | null =>
+  compiled.tenants === null
+    ? null
+    : makeEdgeTenants(
+      compiled.tenants,
+      publicUrl,
+      tenantAuths ?? null,
+      (error) => log?.(errorLine("tenant-lookup failed", "", error))
+    )
 
 /** The edge of a service over its use cases. */
 export const makeServiceEdge = (
@@ -169,7 +199,9 @@ export const makeServiceEdge = (
   const { options } = compiled
   const { core, resolver } = foundation
   const { seal } = core
-  const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
+  const authPath = parts.auth === undefined && parts.tenantAuths === undefined
+    ? null
+    : `${parentPath(options.basePath)}/auth`
   const app = makeApp(
     core,
     resolver,
@@ -203,6 +235,7 @@ export const makeServiceEdge = (
         ? null
         : watchOutages({ ping: records.ping, log: parts.log, onChange: parts.onOutage }),
       auth: parts.auth,
+      tenants: tenantsOf(parts),
       authStatus: parts.authStatus,
       onDrain: more.watching?.close
     }),
@@ -231,7 +264,7 @@ export const makeServiceEdge = (
         parts.liveApp ?? parts.webFolder ?? webFolder,
         (parts.extraRoutes ?? []).map(({ prefix }) => prefix)
       ),
-      ...filesOf(core),
+      ...filesOf(parts, core),
       ...parts.extraRoutes ?? []
     ]
   })

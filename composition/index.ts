@@ -5,6 +5,7 @@
 
 import "./runtime.ts"
 
+export type { TenantLookup } from "../core/domain/account/tenants.ts"
 export { checkSourceNames, sourceOptions } from "../core/domain/compile/source.ts"
 export { defineConfig } from "../core/domain/declare/config.ts"
 export type {
@@ -41,6 +42,8 @@ export type {
   Resource,
   ResourceDeclaration
 } from "../core/domain/declare/resource.ts"
+export { fromHost, fromPath } from "../core/domain/declare/tenants.ts"
+export type { HostsDeclaration, PathsDeclaration, TenantSource } from "../core/domain/declare/tenants.ts"
 export { defineView } from "../core/domain/declare/view.ts"
 export type {
   ChartDeclaration,

@@ -24,6 +24,7 @@ import {
   webhooksStatements
 } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
+import type { Tenants } from "../core/domain/account/tenants.ts"
 import { type Compiled, hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 import { defaultSchemas, type Schemas, type SchemasDeclaration } from "../core/domain/declare/schemas.ts"
@@ -42,6 +43,7 @@ import {
   standingSql
 } from "./ownership.ts"
 import { StartupError } from "./startup-error.ts"
+import { accountsSchema } from "./tenants.ts"
 
 /** One set of tables. */
 export interface Migration {
@@ -127,24 +129,36 @@ export const serviceMigrationOf = ({ schemas = defaultSchemas }: Named): Migrati
 /** The same with the usual names. */
 export const serviceMigration: Migration = serviceMigrationOf({})
 
-/** Everything that a configuration needs in the database of accounts: accounts, sessions, signing keys and API keys. */
-export const authMigrations = (
-  { auth, schemas: declared }: {
-    readonly auth?: AuthDeclaration | null | undefined
-    readonly schemas?: SchemasDeclaration | undefined
-  }
-): readonly Migration[] => {
-  const schemas = { ...defaultSchemas, ...declared }
-  return [
-    make("auth", 8, authStatements({ schema: schemas.auth }), schemas),
-    // Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing.
-    ...(auth?.twoFactor === true ? [make("second_factor", 2, secondFactorSql(schemas.auth), schemas)] : []),
-    // Of its own for the same reason.
-    ...(auth?.passkeys === undefined || auth.passkeys === false
-      ? []
-      : [make("passkey", 2, passkeySql(schemas.auth), schemas)])
-  ]
+/** What migrations of accounts depend on. */
+interface AccountSettings {
+  readonly auth?: Pick<AuthDeclaration, "passkeys" | "twoFactor"> | null | undefined
+  readonly schemas?: SchemasDeclaration | undefined
+  readonly tenants?: Tenants | null | undefined
 }
+
+/**
+ * Everything that a configuration needs in the database of accounts: accounts, sessions, signing keys and API keys. Where requests decide the tenant, each
+ * tenant has all of it in a schema of its own.
+ */
+export const authMigrations = (settings: AccountSettings): readonly Migration[] => {
+  const schemas = { ...defaultSchemas, ...settings.schemas }
+  const { tenants = null } = settings
+  return tenants === null
+    ? accountMigrations(settings, schemas)
+    : Array.from(tenants.known ?? []).flatMap((tenant) =>
+      accountMigrations(settings, { ...schemas, auth: accountsSchema(schemas.auth, tenant) })
+    )
+}
+
+const accountMigrations = ({ auth }: AccountSettings, schemas: Schemas): readonly Migration[] => [
+  make("auth", 8, authStatements({ schema: schemas.auth }), schemas),
+  // Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing.
+  ...(auth?.twoFactor === true ? [make("second_factor", 2, secondFactorSql(schemas.auth), schemas)] : []),
+  // Of its own for the same reason.
+  ...(auth?.passkeys === undefined || auth.passkeys === false
+    ? []
+    : [make("passkey", 2, passkeySql(schemas.auth), schemas)])
+]
 
 /** Accounts alone, with the usual names. */
 export const authMigration: Migration = authMigrations({})[0]!
@@ -379,7 +393,7 @@ export const missingMigrations = async (query: Query, wanted: readonly Migration
         (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
       )
       : (await query(question))[0]?.["present"] === true
-    const ours = !present || name !== "auth" || (await query(foreignAccountsSql(schemas.auth))).length === 0
+    const ours = !present || name !== "auth" || (await query(foreignAccountsSql(migration.schemas.auth))).length === 0
     if (!present || !ours) missing.push(migration)
   }
   return missing
@@ -401,7 +415,7 @@ const foreignObjects = async (
     const sql = !isKnown
       ? standing(migration, foreign === null && rows.length > 0)
       : option === "auth"
-      ? foreignAccountsSql(schemas.auth)
+      ? foreignAccountsSql(migration.schemas.auth)
       : option === "webhooks"
       ? foreignWebhooksSql(schemas.webhooks)
       : null

@@ -82,6 +82,7 @@ export const makeScraping = (context: Context.Context<never>, metrics: ServiceMe
       access: "public",
       quiet: true,
       crossOrigin: false,
+      anywhere: true,
       handle: (visit) => {
         if (visit.path !== path) return Effect.fail(notFound())
         const [, bearer] = /^Bearer +(\S+)$/i.exec(visit.request.headers.get("authorization") ?? "") ?? []

@@ -22,6 +22,7 @@ import type { LogSink } from "./log.ts"
 import { onSignal } from "./parent.ts"
 import { startAll } from "./start.ts"
 import { fileProblem, StartupError } from "./startup-error.ts"
+import type { TenantAuths } from "./tenants.ts"
 
 /** How a server is started. Everything may be left out. */
 export interface ServerOptions {
@@ -52,8 +53,10 @@ export interface Server {
   /** The public URL. */
   readonly url: string
   readonly admin: Admin
-  /** Null when somebody else verifies credentials. */
+  /** Null when somebody else verifies credentials, or each tenant has its own. */
   readonly auth: Auth | null
+  /** The auth servers of the tenants, where requests decide the tenant (`fromHost`) and this service keeps the accounts. */
+  readonly tenantAuths: TenantAuths | null
   /** Logs something that went wrong outside of any request: what kind of error and where, never its text. */
   readonly report: (event: string, error: unknown) => void
   /**
@@ -89,7 +92,7 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
     Effect.runPromise(Scope.provide(effect, scope))
   try {
     await inScope(Effect.addFinalizer(() => Effect.sync(log.flush)))
-    const { address, admin, auth, drain, port } = await inScope(startAll({
+    const { address, admin, auth, drain, port, tenantAuths } = await inScope(startAll({
       assembly,
       settings: read.settings,
       log,
@@ -113,6 +116,7 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
       url: assembly.url,
       admin,
       auth,
+      tenantAuths,
       report: (event, error) => log.line(errorLine(event, "", error)),
       drain,
       close

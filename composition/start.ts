@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { AuthEvent } from "../adapters/auth/auth-log.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { codeBehind } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
@@ -23,7 +24,15 @@ import { accountTemplates } from "../core/domain/mail/account.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { Workers } from "../core/ports/queue.ts"
-import { fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
+import {
+  fileSettingsOf,
+  keepsAccounts,
+  makeAuth,
+  makeAuthenticator,
+  makeTenantAuthenticator,
+  makeTenantAuths,
+  tunnelOrigins
+} from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
 import { createAdmin } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
@@ -50,6 +59,7 @@ import type { OpenPort } from "./small-server.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry, type Telemetry } from "./telemetry.ts"
+import type { TenantAuths } from "./tenants.ts"
 import { isDown, refusalOf } from "./unreachable.ts"
 
 /** What a start is told. */
@@ -73,8 +83,10 @@ export interface Start {
 /** What has started. */
 export interface Started {
   readonly admin: Admin
-  /** Null when somebody else verifies credentials. */
+  /** Null when somebody else verifies credentials, or each tenant has its own. */
   readonly auth: Auth | null
+  /** Those of the tenants, where requests decide the tenant and this service keeps the accounts. */
+  readonly tenantAuths: TenantAuths | null
   readonly address: string
   readonly port: number
   /** Tells load balancers that the service is about to stop, and gives them the time of the settings to notice. */
@@ -265,11 +277,15 @@ const openListener = async (admin: Admin, settings: Settings, port: number): Pro
 }
 
 interface Accounts {
-  /** Null when somebody else verifies credentials. */
+  /** Null when somebody else verifies credentials, or each tenant has its own. */
   readonly auth: Auth | null
+  readonly tenantAuths: TenantAuths | null
   /** Whether their own database answers; null: they have none. */
   readonly ready: Effect.Effect<boolean> | null
 }
+
+/** An auth server of the process; those of tenants have the same settings. */
+const firstOf = ({ auth, tenantAuths }: Accounts): Auth | null => auth ?? tenantAuths?.values().next().value ?? null
 
 /** The accounts, on connections of their own. */
 const openAccounts = Effect.fnUntraced(function*(
@@ -277,15 +293,18 @@ const openAccounts = Effect.fnUntraced(function*(
   { authUrl, url }: Databases
 ): Effect.fn.Return<Accounts, never, Scope.Scope> {
   const pool = yield* opened(() => openPool(authUrl, settings.connections.auth, authSilenceMs), ({ end }) => end())
-  if (!keepsAccounts(assembly)) return { auth: null, ready: null }
-  const auth = makeAuth(assembly, settings, pool, {
-    origins: dev ? tunnelOrigins : [],
-    onError: (cause) => log.event("error", "auth", { error: classOf(cause), code: codeBehind(cause) }),
-    log: ({ event, level, ...rest }) => log.event(level, event, rest)
-  })
-  if (authUrl === url) return { auth, ready: null }
+  if (!keepsAccounts(assembly)) return { auth: null, tenantAuths: null, ready: null }
+  const more = {
+    // A tunnel's host is of no tenant.
+    origins: dev && assembly.compiled.tenants === null ? tunnelOrigins : [],
+    onError: (cause: unknown) => log.event("error", "auth", { error: classOf(cause), code: codeBehind(cause) }),
+    log: ({ event, level, ...rest }: AuthEvent) => log.event(level, event, rest)
+  }
+  const tenantAuths = makeTenantAuths(assembly, settings, pool, more)
+  const auth = tenantAuths === null ? makeAuth(assembly, settings, pool, more) : null
+  if (authUrl === url) return { auth, tenantAuths, ready: null }
   const asked = yield* opened(() => openPool(authUrl, 1, readyMs), ({ end }) => end())
-  return { auth, ready: accountsReady(asked, authMigrations(assembly.compiled)) }
+  return { auth, tenantAuths, ready: accountsReady(asked, authMigrations(assembly.compiled)) }
 })
 
 /** Where mails go, and the page that shows them to a developer. Throws `StartupError` where mails about accounts have nowhere to go. */
@@ -338,7 +357,7 @@ const optionsOf = (
   start: Start,
   databases: Databases,
   telemetry: Telemetry,
-  { auth, ready }: Accounts,
+  { auth, ready, tenantAuths }: Accounts,
   { mail, routes }: ReturnType<typeof openMail>,
   scraping: Scraping | null
 ): AdminOptions => {
@@ -346,7 +365,9 @@ const optionsOf = (
   const { metrics } = telemetry
   return {
     database: databaseOf(start, databases, telemetry),
-    authenticator: makeAuthenticator(assembly, auth),
+    authenticator: tenantAuths === null
+      ? makeAuthenticator(assembly, auth)
+      : makeTenantAuthenticator(assembly, tenantAuths),
     secret: assembly.secret,
     publicUrl: assembly.url,
     log: log.line,
@@ -360,6 +381,7 @@ const optionsOf = (
     jobsConnections: settings.connections.jobs,
     ...given({
       auth,
+      tenantAuths,
       accountsReady: ready,
       mail,
       liveApp,
@@ -476,7 +498,7 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     })
   )
   const accounts = yield* openAccounts(start, databases)
-  const options = optionsOf(start, databases, telemetry, accounts, openMail(start, accounts.auth), scraping)
+  const options = optionsOf(start, databases, telemetry, accounts, openMail(start, firstOf(accounts)), scraping)
   const admin = yield* opened(() => createAdmin(assembly.config, options), ({ close }) => close())
   telemetry.metrics?.watch(admin.postgres)
   scraping?.watch(admin)
@@ -506,10 +528,11 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
     outermost
   )
   // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.
-  accounts.auth?.warm().catch(() => {})
+  firstOf(accounts)?.warm().catch(() => {})
   return {
     admin,
     auth: accounts.auth,
+    tenantAuths: accounts.tenantAuths,
     address,
     port,
     drain: () => drain?.((settings.drainSeconds ?? usualDrainSeconds()) * 1_000) ?? Promise.resolve()

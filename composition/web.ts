@@ -97,7 +97,7 @@ const bucketOrigins = ({ place, publicUrl }: Provider): readonly string[] => {
 
 /** The routes of the app, or the way to the reference. */
 export const webRoutes = (
-  { auth, files, forms, models, options }: Compiled,
+  { auth, files, forms, models, options, tenants }: Compiled,
   signIn: "password" | "token",
   app: string | LiveApp,
   /** Paths of what else is served; the app leads to the mails of development where they are. */
@@ -133,6 +133,7 @@ export const webRoutes = (
     connect: [...new Set([...sources, ...buckets, ...plugins])],
     scripts: [...new Set(plugins.map((url) => url.slice(0, url.lastIndexOf("/") + 1)))],
     images: [...new Set(images)],
+    shared: tenants?.by === "path",
     embeds: new Map(Array.from(forms.values(), ({ embed, name }) => [name, embed]))
   })
 }

@@ -36,6 +36,8 @@ export interface AuthOptions {
   readonly url: string
   /** Path of the auth routes; default `/api/auth`. */
   readonly basePath?: string | undefined
+  /** Path that cookies of sessions are for; default `/`. Several auth servers of one origin each need their own. */
+  readonly cookiePath?: string | undefined
   /** The project's roles; `admin` is always one. Default `["admin", "user"]`. */
   readonly roles?: readonly string[] | undefined
   /** What a new user gets when no role is given. */
@@ -180,6 +182,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     url,
     origin,
     basePath,
+    cookiePath: options.cookiePath ?? "/",
     roles,
     trustedOrigins: options.trustedOrigins ?? [],
     twoFactor,

@@ -99,6 +99,13 @@ export const tokensOf = (authenticator: Authenticator): TokensService => {
     callers.set(identity, caller)
     return caller
   }
+  /** The caller, unless the request asks for another tenant than that of the credential: one never works where the host does not say so. */
+  const admitted = (request: Credentials, identity: Identity): Effect.Effect<Caller, TokensError> => {
+    const caller = callerOf(identity)
+    return request.tenant === undefined || request.tenant === caller.tenant
+      ? Effect.succeed(caller)
+      : failed(new Refused("the credential is of another tenant"))
+  }
   return {
     authenticate: (request) =>
       Effect.suspend(() => {
@@ -107,9 +114,9 @@ export const tokensOf = (authenticator: Authenticator): TokensService => {
           return isPromise(answer)
             ? Effect.flatMap(
               Effect.result(Effect.tryPromise({ try: () => inTime(answer), catch: (cause) => cause })),
-              (result) => result._tag === "Success" ? Effect.succeed(callerOf(result.success)) : failed(result.failure)
+              (result) => result._tag === "Success" ? admitted(request, result.success) : failed(result.failure)
             )
-            : Effect.succeed(callerOf(answer))
+            : admitted(request, answer)
         } catch (cause) {
           return failed(cause)
         }

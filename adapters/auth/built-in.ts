@@ -38,6 +38,7 @@ export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => 
     load: options.jwksUrl !== undefined || auth === undefined
       ? fetchKeys(options.jwksUrl ?? "")
       : auth.internals.publicKeys,
+    mayBeEmpty: options.jwksUrl === undefined && auth !== undefined,
     issuer,
     audience: issuer,
     algorithms: ["EdDSA", "Ed25519"],

@@ -22,6 +22,8 @@ export interface EngineSettings extends AuthTables {
   readonly url: string
   readonly origin: string
   readonly basePath: string
+  /** Path that cookies are for. */
+  readonly cookiePath: string
   readonly roles: RoleList
   readonly trustedOrigins: readonly string[]
   /** Whether accounts may have a second factor. */
@@ -216,7 +218,11 @@ export const makeEngine = async (
     advanced: {
       cookiePrefix: "service",
       useSecureCookies: origin.startsWith("https:"),
-      defaultCookieAttributes: { sameSite: "lax", httpOnly: true },
+      defaultCookieAttributes: {
+        sameSite: "lax",
+        httpOnly: true,
+        ...(settings.cookiePath === "/" ? {} : { path: settings.cookiePath })
+      },
       // Set explicitly, because better-auth turns both off when NODE_ENV is "test".
       disableCSRFCheck: false,
       disableOriginCheck: false,

@@ -91,6 +91,8 @@ interface VerifierOptions {
   readonly algorithms: readonly string[] | undefined
   readonly rolesClaim: string
   readonly cache: TokenCache | undefined
+  /** Whether the set is one's own, which has no key before the first token. */
+  readonly mayBeEmpty?: boolean
   readonly admit: Admit
 }
 
@@ -150,7 +152,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
   const verifying = new Map<string, Promise<Entry>>()
   const keys = makeKeys(options.load, options.cache, () => {
     cache = makeCache(size)
-  })
+  }, options.mayBeEmpty)
   const checks = {
     algorithms: [...(options.algorithms ?? asymmetric)],
     clockTolerance: clockToleranceSeconds,

@@ -58,19 +58,23 @@ const fits = ({ jwk }: Key, alg: string, kid: string | undefined): boolean =>
 
 const isKey = (value: unknown): value is JWK => isBag(value) && typeof value["kty"] === "string"
 
-/** The keys of a set as in its document. Entries that are no keys are left out. A set without any key is refused. */
-const readKeys = (set: unknown): readonly JWK[] => {
+/** The keys of a set as in its document. Entries that are no keys are left out. A set without any key is refused, unless it may be empty. */
+const readKeys = (set: unknown, mayBeEmpty: boolean): readonly JWK[] => {
   const keys = isBag(set) ? set["keys"] : undefined
   const read = Array.isArray(keys) ? keys.filter(isKey) : []
-  if (read.length === 0) throw new Error("the key set has no keys")
+  if (read.length === 0 && !mayBeEmpty) throw new Error("the key set has no keys")
   return read
 }
 
-/** A key source over `load`, which answers a JWK set. `dropped` is called when a key is gone, for what was verified with it. */
+/**
+ * A key source over `load`, which answers a JWK set. `dropped` is called when a key is gone, for what was verified with it. `mayBeEmpty`: the set is one's own, and has no
+ * key before the first token.
+ */
 export const makeKeys = (
   load: () => Promise<unknown>,
   cache: KeyCache = {},
-  dropped: () => void = () => {}
+  dropped: () => void = () => {},
+  mayBeEmpty = false
 ): KeySource => {
   const refreshMs = cache.refreshMs ?? 600_000
   const minReloadMs = cache.minReloadMs ?? 30_000
@@ -82,7 +86,7 @@ export const makeKeys = (
 
   const read = async (): Promise<void> => {
     triedAt = performance.now()
-    const next = readKeys(await load()).map((jwk): Key => {
+    const next = readKeys(await load(), mayBeEmpty).map((jwk): Key => {
       const text = JSON.stringify(jwk)
       return keys?.find((key) => key.text === text) ?? { jwk, text, imported: new Map() }
     })
@@ -112,9 +116,10 @@ export const makeKeys = (
       if (due()) void reloaded()
     },
     find: async (alg, kid) => {
-      const first = keys === undefined
+      const first = keys === undefined || keys.length === 0
       if (first) {
         if (reading === undefined && performance.now() - triedAt < 1_000) {
+          if (keys !== undefined) throw new Unauthorized("no token was signed here yet")
           throw new KeysUnavailable("the key set could not be read a moment ago")
         }
         await reload().catch((cause: unknown) => {

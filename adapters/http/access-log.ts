@@ -32,6 +32,8 @@ export interface AccessEntry {
   readonly user: string | null
   /** Why it was refused; null: it was not. */
   readonly refused: Refused | null
+  /** The tenant of the host or path, where these decide; null or absent: of none. */
+  readonly tenant?: string | null
 }
 
 /** Why a request was refused, in words of the service's own and codes. */
@@ -81,11 +83,12 @@ const stamp = (): string => {
 /** The line is built by hand, because every request writes one. Only texts from outside need escaping. */
 export const accessLine = (entry: AccessEntry): string => {
   const user = entry.user === null ? "" : `,"user":${JSON.stringify(entry.user)}`
+  const tenant = entry.tenant === undefined || entry.tenant === null ? "" : `,"tenant":${JSON.stringify(entry.tenant)}`
   return `{"level":"info","time":"${stamp()}","event":"request","id":${JSON.stringify(entry.id)},"method":${
     JSON.stringify(entry.method)
   },"path":${JSON.stringify(entry.path)},"status":${entry.status},"ms":${
     Math.round(entry.milliseconds * 100) / 100
-  },"bytes":${entry.bytes}${user}${entry.refused === null ? "" : refusedMembers(entry.refused)}}`
+  },"bytes":${entry.bytes}${user}${tenant}${entry.refused === null ? "" : refusedMembers(entry.refused)}}`
 }
 
 const refusedMembers = ({ cause, code, slug }: Refused): string =>

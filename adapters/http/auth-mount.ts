@@ -95,7 +95,8 @@ export const runMounted = (
   limit: number,
   trustedProxies: number,
   /** The id of the request, for the handler's notes. */
-  id: string
+  id: string,
+  url: string = request.url
 ): Effect.Effect<EdgeAnswer, Problem> => {
   const takesBody = request.hasBody && method !== "GET"
   const refusal = (takesBody ? codingRefusal(request) : null) ?? announcedTooLarge(request, limit)
@@ -112,7 +113,7 @@ export const runMounted = (
         signal,
         ...(bytes === null ? {} : { body: bytes as Uint8Array<ArrayBuffer> })
       }
-      return handler(new Request(request.url, init)).then(answerOf)
+      return handler(new Request(url, init)).then(answerOf)
     }))
 }
 

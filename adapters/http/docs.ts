@@ -85,7 +85,7 @@ export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRou
   const prefix = `${parent}/docs`
   const load = makeStore()
 
-  const page = (status: number, headers: { readonly [name: string]: string }): EdgeAnswer => {
+  const page = (cut: string, status: number, headers: { readonly [name: string]: string }): EdgeAnswer => {
     const nonce = randomBytes(16).toString("base64")
     return {
       status,
@@ -95,7 +95,7 @@ export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRou
         "content-security-policy": docsPolicy(nonce),
         "vary": "Accept"
       },
-      body: docsPage({ parent, signIn, nonce })
+      body: docsPage({ parent: cut + parent, signIn, nonce })
     }
   }
 
@@ -130,11 +130,14 @@ export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRou
     {
       prefix,
       access: "caller",
-      handle: (visit) => isPage(visit.path) ? Effect.map(onlyGet(visit), () => page(200, {})) : Effect.fail(notFound()),
+      handle: (visit) =>
+        isPage(visit.path)
+          ? Effect.map(onlyGet(visit), () => page(visit.place?.cut ?? "", 200, {}))
+          : Effect.fail(notFound()),
       refused: (visit, refusal) => {
         const form = refusal.slug === "unauthenticated" && visit.method === "GET" && isPage(visit.path) &&
           takesHtml(visit.request.headers.get("accept"))
-        return form ? Effect.succeed(page(401, refusal.headers)) : Effect.fail(refusal)
+        return form ? Effect.succeed(page(visit.place?.cut ?? "", 401, refusal.headers)) : Effect.fail(refusal)
       }
     }
   ]

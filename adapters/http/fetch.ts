@@ -113,6 +113,9 @@ const edgeRequest = (request: Request, connection: ConnectionInfo | undefined): 
   method: request.method,
   url: request.url,
   target: targetOf(request.url),
+  get host() {
+    return new URL(request.url).host
+  },
   headers: request.headers,
   hasBody: request.body !== null,
   address: connection?.address ?? null,

@@ -17,6 +17,10 @@ export interface FileRoutes {
   /** Path of the system endpoints: `/api`. */
   readonly parent: string
   readonly download: (request: FileRequest) => Effect.Effect<FileReply, Problem>
+  /** Whether files stand before the paths of tenants: an address has the folder of its tenant, and a link is signed with it. */
+  readonly anywhere?: boolean
+  /** Whether the cleanup is the operator's alone: it deletes files of all tenants. */
+  readonly operatorCleans?: boolean
   readonly cleanup: Effect.Effect<{ readonly deleted: number; readonly kept: number }, Problem>
 }
 
@@ -32,7 +36,13 @@ const placeOf = (rest: string): { readonly provider: string; readonly path: stri
 }
 
 /** Public addresses may be asked for by pages of other origins; the routes are `/api/files/…` and `/api/files:cleanup`. */
-export const fileRoutes = ({ cleanup, download, parent }: FileRoutes): readonly ExtraRoute[] => {
+export const fileRoutes = ({
+  anywhere = false,
+  cleanup,
+  download,
+  operatorCleans = false,
+  parent
+}: FileRoutes): readonly ExtraRoute[] => {
   const prefix = `${parent}/files`
   const get = (visit: Visit): Effect.Effect<EdgeAnswer, Problem> => {
     if (visit.path === prefix) return Effect.fail(notFound())
@@ -46,7 +56,8 @@ export const fileRoutes = ({ cleanup, download, parent }: FileRoutes): readonly 
       ...place,
       query: query.success,
       header: (name: string) => headers.get(name),
-      headOnly: visit.request.method === "HEAD"
+      headOnly: visit.request.method === "HEAD",
+      tenant: visit.place?.tenant ?? null
     }
     return Effect.map(download(request), answer)
   }
@@ -60,7 +71,11 @@ export const fileRoutes = ({ cleanup, download, parent }: FileRoutes): readonly 
     return Effect.map(cleanup, ({ deleted, kept }) => json(200, JSON.stringify({ deleted, kept })))
   }
   return [
-    { prefix, access: "public", handle: get },
-    { prefix: `${prefix}:cleanup`, access: "caller", handle: clean }
+    { prefix, access: "public", handle: get, ...(anywhere ? { anywhere } : {}) },
+    {
+      prefix: `${prefix}:cleanup`,
+      access: "caller",
+      handle: operatorCleans ? () => Effect.fail(notFound()) : clean
+    }
   ]
 }

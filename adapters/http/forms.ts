@@ -19,15 +19,16 @@ const challengeVerb = ":challenge"
 
 /** The routes of forms below the parent of the resources API. */
 export const formRoutes = (
-  { forms, log, parent }: {
-    readonly forms: FormApp
+  { formsOf, log, parent }: {
+    /** The forms of a tenant; null: requests do not decide the tenant. */
+    readonly formsOf: (tenant: string | null) => FormApp
     readonly parent: string
     readonly log?: Log | undefined
   }
 ): readonly ExtraRoute[] => {
   const prefix = `${parent}/forms`
 
-  const submit = (visit: Visit, name: string, read: ReadBody) =>
+  const submit = (forms: FormApp, visit: Visit, name: string, read: ReadBody) =>
     Effect.gen(function*() {
       // The form is looked up first, so no body is read for one that does not exist.
       if (!forms.has(name)) return yield* Effect.fail(notFound())
@@ -57,6 +58,7 @@ export const formRoutes = (
       const rest = path.slice(prefix.length + 1)
       const asksChallenge = rest.endsWith(challengeVerb)
       const name = decodePercent(asksChallenge ? rest.slice(0, -challengeVerb.length) : rest)
+      const forms = formsOf(visit.place?.tenant ?? null)
       if (name === null || !forms.has(name)) return Effect.fail(notFound())
       const allowed = asksChallenge ? "GET, HEAD" : "GET, HEAD, POST"
       if (method !== "GET" && (method !== "POST" || asksChallenge)) return Effect.fail(methodNotAllowed(allowed))
@@ -65,7 +67,7 @@ export const formRoutes = (
           invalidParameter(query.split(/[=&]/, 1)[0]!.slice(0, 100), "This route takes no parameters.")
         )
       }
-      if (method === "POST") return submit(visit, name, read)
+      if (method === "POST") return submit(forms, visit, name, read)
       return asksChallenge ? forms.challenge(name) : forms.show(name)
     }
   }]

@@ -19,7 +19,7 @@ import { readKeyText } from "../../core/domain/account/api-key.ts"
 import type { UnhandledErrorHook } from "../../core/domain/declare/config.ts"
 import { tusVersion } from "../../core/domain/file/unfinished.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
-import type { TokensService } from "../../core/ports/tokens.ts"
+import type { Credentials, TokensService } from "../../core/ports/tokens.ts"
 import { accessLine, errorLine, loggedPath, refusedAs, unfailing } from "./access-log.ts"
 import type { Log, Refused } from "./access-log.ts"
 import { runMounted, statusReply } from "./auth-mount.ts"
@@ -42,11 +42,46 @@ import {
   stopping,
   tokensProblem
 } from "./problem.ts"
-import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
+import {
+  acceptedId,
+  askedHost,
+  bodyRefusal,
+  clientAddress,
+  decodePercent,
+  readQuery,
+  splitTarget,
+  utf8Length
+} from "./request.ts"
 import type { EdgeAnswer, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
 import type { Action, Methods, Mount, Route } from "./router.ts"
 import { incomingOf } from "./upload.ts"
+
+/** The place of a tenant: what its host or path says. */
+export interface Place {
+  readonly tenant: string
+  /** Its public URL, without a slash at its end. */
+  readonly url: string
+  readonly origin: string
+  /** What precedes the service's own paths: `/t/acme`, or empty where hosts decide. */
+  readonly cut: string
+}
+
+/** The auth server of a tenant. */
+export interface TenantMount {
+  readonly mount: AuthMount
+  readonly status: Effect.Effect<AuthStatus, Problem>
+}
+
+/** Where tenants are, and who signs their people in. */
+export interface EdgeTenants {
+  /** Whether hosts decide. Then a request that names two is refused. */
+  readonly byHost: boolean
+  /** The place that a host (as sent) or path asks for; null: of nobody. Fails where nobody can say now. */
+  readonly placeOf: (host: string | null, path: string) => Effect.Effect<Place | null, Problem>
+  /** Null: another server keeps the accounts. */
+  readonly authOf: (tenant: string) => TenantMount | null
+}
 
 /** What an extra route is told about a request. */
 export interface Visit {
@@ -59,6 +94,8 @@ export interface Visit {
   readonly id: string
   /** The client's address behind the trusted proxies, or null when unknown. */
   readonly address: string | null
+  /** That of its tenant; null where requests do not decide the tenant. */
+  readonly place: Place | null
 }
 
 /** Reads the body of a request. Bodies under way have places of their own, so slow senders hold up only each other. */
@@ -79,6 +116,8 @@ export type ExtraRoute =
     readonly quiet?: boolean
     /** False: no page of another origin may call it, whatever the service allows else. */
     readonly crossOrigin?: false
+    /** Whether it is the operator's and belongs to no tenant: it answers at any host. */
+    readonly anywhere?: true
   }
   | {
     readonly prefix: string
@@ -121,6 +160,8 @@ export interface EdgeOptions {
   /** Answers its routes below `/api/auth`. */
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
+  /** Where the tenants are, where requests decide the tenant. `auth` and `authStatus` are not asked then. */
+  readonly tenants?: EdgeTenants
   readonly extraRoutes?: readonly ExtraRoute[]
   /** Called when the service is about to stop, so that long answers end. */
   readonly onDrain?: () => void
@@ -139,6 +180,8 @@ export interface Edge {
   /** From now on every request is refused with 503. Those under way go on. */
   readonly end: () => void
   readonly isDraining: () => boolean
+  /** Whether the host of a request decides its tenant. */
+  readonly byHost: boolean
   /** The fixed 500 for what went wrong after `handle`; reports the error. */
   readonly failed: (request: EdgeRequest, error: unknown) => EdgeReply
   /** The answer to bytes that never became a request. */
@@ -152,6 +195,8 @@ interface Slots {
 
 /** What is known about a request so far. */
 interface Progress extends Visit {
+  path: string
+  place: Place | null
   readonly start: number
   readonly fiber: RequestFiber
   readonly timing: PrintedTiming | null
@@ -210,16 +255,19 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const maxUploads = options.maxUploads ?? 256
   const uploadGraceMs = options.uploadGraceMs ?? 30_000
   const cors = makeCors(options.cors)
-  const maxAuthBody = Math.min(maxBody, options.auth?.maxBodyBytes ?? maxBody)
   const trustedProxies = options.trustedProxies ?? 0
-  const { auth, authStatus, measure } = options
+  const { auth, authStatus, measure, tenants = null } = options
   const log = options.log === undefined ? undefined : unfailing(options.log)
   const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
   const quiet = allExtra.filter((route) => route.access === "public" && route.quiet === true)
   const closed = allExtra.filter((route) => route.access === "public" && route.crossOrigin === false)
-  const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
+  const operated = extraRoutes.filter((route) => route.access === "public" && route.anywhere === true)
+  const prefixes = [
+    ...extraRoutes.map(({ prefix }) => prefix),
+    ...(auth === undefined && tenants === null ? [] : [authPrefix])
+  ]
 
   // A body takes as long as its sender likes. Those who wait for one are counted apart, strangers apart from callers, so that slow
   // senders keep only their like from being served.
@@ -254,6 +302,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       query,
       id: acceptedId(request.headers.get("x-request-id")) ?? crypto.randomUUID(),
       address: trustedProxies === 0 ? request.address : clientAddress(request, trustedProxies),
+      place: null,
       start: performance.now(),
       fiber,
       timing: options.serverTiming === true ? makeTiming() : null,
@@ -324,7 +373,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       milliseconds: performance.now() - progress.start,
       bytes,
       user: progress.caller === null ? null : progress.caller.id,
-      refused
+      refused,
+      tenant: progress.place === null ? null : progress.place.tenant
     }))
   }
 
@@ -442,12 +492,18 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     })
   }
 
+  /** The credential of a request, with the tenant that it asks for. */
+  const credentials = ({ place, request }: Progress): Credentials =>
+    place === null
+      ? request
+      : { method: request.method, url: request.url, headers: request.headers, tenant: place.tenant }
+
   const authenticated = (
     progress: Progress,
     next: (progress: Progress, caller: Caller) => RouteAnswer,
     refused: (visit: Visit, refusal: Problem) => RouteAnswer = refuse
   ): RouteAnswer => {
-    const caller = phase(progress.fiber, "authenticate", tokens.authenticate(progress.request))
+    const caller = phase(progress.fiber, "authenticate", tokens.authenticate(credentials(progress)))
     return Effect.matchEffect(caller, {
       onFailure: (error) => refused(progress, tokensProblem(error)),
       onSuccess: (caller) => {
@@ -463,9 +519,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       access,
       path: progress.path,
       query,
-      origin: () => new URL(progress.request.url).origin,
+      origin: () => progress.place?.origin ?? new URL(progress.request.url).origin,
+      ...(progress.place === null ? {} : { tenantUrl: progress.place.url }),
       // Asked by what lasts only: a token is looked up when it is.
-      again: Effect.suspend(() => tokens.authenticate(progress.request)),
+      again: Effect.suspend(() => tokens.authenticate(credentials(progress))),
       header: (name) => progress.request.headers.get(name)
     }))
 
@@ -487,11 +544,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   }
 
   /** `Location` as clients reach it. */
-  const located = (answer: EdgeAnswer): EdgeAnswer => {
+  const located = (answer: EdgeAnswer, before: string): EdgeAnswer => {
     const { location } = answer.headers
     return location === undefined || !location.startsWith("/")
       ? answer
-      : { ...answer, headers: { ...answer.headers, location: prefix + location } }
+      : { ...answer, headers: { ...answer.headers, location: before + location } }
   }
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
@@ -508,7 +565,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const call = callOf(progress, caller, access)
     if (Result.isFailure(call)) return Effect.fail(call.failure)
     const answered = perform(progress, action, call.success, route.resource, route.key)
-    return prefix === "" ? answered : Effect.map(answered, located)
+    const before = progress.place === null ? prefix : prefix + progress.place.cut
+    return before === "" ? answered : Effect.map(answered, (answer) => located(answer, before))
   }
 
   const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>
@@ -518,23 +576,26 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   /** The sign-in routes, or null when the path is none of them. */
   const signIn = (progress: Progress): RouteAnswer | null => {
-    if (authStatus !== undefined && progress.path === statusPath) {
-      return progress.method === "GET"
-        ? Effect.map(authStatus, statusReply)
-        : Effect.fail(methodNotAllowed("GET, HEAD"))
+    const { path, place, request } = progress
+    if (path !== statusPath && !path.startsWith(`${authPrefix}/`)) return null
+    const own = place === null ? { mount: auth, status: authStatus } : tenants?.authOf(place.tenant) ?? null
+    if (own === null) return null
+    const { mount: served, status } = own
+    if (status !== undefined && path === statusPath) {
+      return progress.method === "GET" ? Effect.map(status, statusReply) : Effect.fail(methodNotAllowed("GET, HEAD"))
     }
-    const served = auth !== undefined && progress.path.startsWith(`${authPrefix}/`) && auth.serves(progress.path)
-    return served
-      ? runMounted(
-        auth.handler,
-        progress.request,
-        progress.method,
-        Effect.suspend(() => withBody(progress, maxAuthBody, Effect.succeed)),
-        maxAuthBody,
-        trustedProxies,
-        progress.id
-      )
-      : null
+    if (served === undefined || !served.serves((place?.cut ?? "") + path)) return null
+    const maxAuthBody = Math.min(maxBody, served.maxBodyBytes)
+    return runMounted(
+      served.handler,
+      request,
+      progress.method,
+      Effect.suspend(() => withBody(progress, maxAuthBody, Effect.succeed)),
+      maxAuthBody,
+      trustedProxies,
+      progress.id,
+      place === null ? request.url : place.origin + request.target
+    )
   }
 
   const answer = (progress: Progress): RouteAnswer => {
@@ -544,6 +605,20 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const health = healthRoute(path, progress.method, ready, options.jobsPaused ?? (() => false))
     if (health !== null) return health
     if (!enter(progress, working)) return Effect.fail(overloaded())
+    if (tenants === null) return answerAt(progress)
+    for (const route of operated) if (isBelow(path, route.prefix)) return extra(route, progress)
+    return Effect.flatMap(tenants.placeOf(askedHost(request, trustedProxies), path), (place) => {
+      // Nothing says what is wrong: a host that nobody has is like an address that nobody has.
+      if (place === null) return Effect.fail(notFound())
+      progress.place = place
+      progress.path = path.slice(place.cut.length) || "/"
+      return answerAt(progress)
+    })
+  }
+
+  /** The answer at the place of a tenant, or at the only place that there is. */
+  const answerAt = (progress: Progress): RouteAnswer => {
+    const { request, path } = progress
     if (cors !== null && request.method === "OPTIONS" && crossesTo(path)) {
       const preflight = cors.preflight(request)
       if (preflight !== null) return Effect.succeed(preflight)
@@ -618,6 +693,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       options.onDrain?.()
     },
     isDraining: () => draining,
+    byHost: tenants?.byHost === true,
     failed: (request, error) => {
       const [path] = splitTarget(request.target)
       const id = acceptedId(request.headers.get("x-request-id")) ?? crypto.randomUUID()

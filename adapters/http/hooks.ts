@@ -44,6 +44,7 @@ export const hookRoutes = (hooks: HookApp, parent: string): readonly ExtraRoute[
         client: clientOf(visit.address, null, 0).group,
         header: (wanted) => request.headers.get(wanted),
         headers: request.headers.entries(),
+        tenant: visit.place?.tenant ?? null,
         length,
         // No more than room is kept for.
         body: request.hasBody ? read(length ?? largestBody) : Effect.succeed(noBody)

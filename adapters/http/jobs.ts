@@ -60,15 +60,18 @@ const withQuery = (visit: Visit, next: (query: Pairs) => Answer): Answer => {
   return Result.isFailure(query) ? Effect.fail(query.failure) : next(query.success)
 }
 
-/** The routes of a service whose resources are at `basePath`. */
-export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[] => {
+/**
+ * The routes of a service whose resources are at `basePath`. Jobs of all tenants stand in one queue, so `operated` leaves them to the operator: an admin is one of
+ * a tenant.
+ */
+export const jobRoutes = (app: QueueApp, basePath: string, operated = false): readonly ExtraRoute[] => {
   const prefix = `${parentPath(basePath)}/jobs`
   const { drain } = app
   return [
-    {
+    ...(operated ? [] : [{
       prefix,
-      access: "caller",
-      handle: (visit, caller) => {
+      access: "caller" as const,
+      handle: (visit: Visit, caller: Caller) => {
         const methods = methodsOf(app, visit.path.slice(prefix.length))
         if (methods === null) return Effect.fail(notFound())
         // A method may be any token (RFC 9110, 9.1), also `constructor`, a name that every object has.
@@ -77,10 +80,11 @@ export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[
           ? Effect.fail(methodNotAllowed(allowOf(Object.keys(methods))))
           : withQuery(visit, (query) => run(caller, query))
       }
-    },
+    }]),
     ...(drain === null ? [] : [{
       prefix: `${prefix}/drain`,
       access: "public" as const,
+      anywhere: true as const,
       handle: (visit: Visit) => {
         const bearer = /^Bearer +(\S+)$/i.exec(visit.request.headers.get("authorization") ?? "")?.[1] ?? null
         // A missing token is reported before anything else.

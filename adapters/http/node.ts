@@ -82,6 +82,12 @@ const originForm = (target: string): string => {
   return absolute === null || rest.startsWith("/") ? rest : `/${rest}`
 }
 
+/** Whether an absolute-form target names another host than the header: who routed the request may have read the one, and the tenant would be of the other. */
+const namesOtherHost = ({ headers, url = "" }: IncomingMessage): boolean => {
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1]
+  return authority !== undefined && authority.toLowerCase() !== headers.host?.toLowerCase()
+}
+
 const hasBody = ({ headers }: IncomingMessage): boolean => {
   const length = headers["content-length"]
   return headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0)
@@ -120,6 +126,10 @@ class NodeRequest implements EdgeRequest {
 
   get url(): string {
     return this.target.startsWith("/") ? this.#origin + this.target : `${this.#origin}/${this.target}`
+  }
+
+  get host(): string | null {
+    return this.#req.headers.host ?? null
   }
 
   get address(): string | null {
@@ -388,7 +398,10 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   const onRequest = (req: IncomingMessage, res: ServerResponse, waits: boolean): void => {
     const request = new NodeRequest(req, res, edge.origin, waits, bodyTimeout)
     const { host } = req.headers
-    if ((host === undefined ? req.httpVersionMinor > 0 : !isHost(host)) || isAmbiguous(req.rawHeaders)) {
+    if (
+      (host === undefined ? req.httpVersionMinor > 0 : !isHost(host)) || isAmbiguous(req.rawHeaders)
+      || (edge.byHost && namesOtherHost(req))
+    ) {
       return send(request, req, res, edge.unreadable("malformed"))
     }
     const owed = connections.get(req.socket) ?? []

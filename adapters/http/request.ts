@@ -24,6 +24,8 @@ export interface EdgeRequest {
   readonly url: string
   /** Path and query as sent, percent-encoding untouched. */
   readonly target: string
+  /** The host that was asked, as sent: that of the `Host` header, or of the web request's URL. Null or absent when there is none. */
+  readonly host?: string | null
   readonly headers: EdgeHeaders
   readonly hasBody: boolean
   /** Address of the peer that opened the connection; null when the host does not tell. */
@@ -106,6 +108,17 @@ export const acceptedId = (sent: string | null): string | null =>
  */
 export const clientAddress = (request: EdgeRequest, proxies: number): string | null =>
   clientOf(request.address, proxies === 0 ? null : request.headers.get("x-forwarded-for"), proxies).address
+
+/**
+ * The host that was asked. Behind n trusted proxies it is the n-th entry from the right of `X-Forwarded-Host`, or the first where there are fewer: proxies that set
+ * the header write one. Without a proxy the header says nothing.
+ */
+export const askedHost = ({ headers, host }: EdgeRequest, proxies: number): string | null => {
+  const forwarded = proxies === 0 ? null : headers.get("x-forwarded-host")
+  if (forwarded === null) return host ?? null
+  const entries = forwarded.split(",").map((entry) => entry.trim())
+  return entries[Math.max(0, entries.length - proxies)] ?? null
+}
 
 const isJson = (contentType: string): boolean => {
   const [media, ...parameters] = contentType.toLowerCase().split(";")

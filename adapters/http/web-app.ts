@@ -8,6 +8,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { extname, join } from "node:path"
+import { BoundedMap } from "../../core/domain/bounded.ts"
 import { notFound } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { isHeld } from "../../core/domain/read/etag.ts"
@@ -39,6 +40,8 @@ export interface WebAppOptions {
   readonly images: readonly string[]
   /** Folders elsewhere whose scripts the app may run: those of plugins. */
   readonly scripts: readonly string[]
+  /** Whether tenants stand at paths, which all take the files of the app from one place. */
+  readonly shared?: boolean
   /** By the name of a public form: origins whose pages may frame its page. */
   readonly embeds: ReadonlyMap<string, readonly string[]>
 }
@@ -82,9 +85,20 @@ interface Page {
 const quoted = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("\"", "&quot;").replaceAll("<", "&lt;")
 
-const makePage = (options: WebAppOptions, made: string): Page => {
+/** What the page is told, with what precedes the service's own paths: `/t/acme` of a tenant, or nothing. */
+const toldAt = ({ config, path }: WebAppOptions, cut: string): { readonly [name: string]: unknown } => ({
+  ...config,
+  path,
+  ...(cut === "" ? {} : {
+    api: `${cut}${String(config["api"])}`,
+    basePath: `${cut}${String(config["basePath"])}`,
+    path: path === "/" ? cut : `${cut}${path}`
+  })
+})
+
+const makePage = (options: WebAppOptions, made: string, cut: string): Page => {
   const base = options.path === "/" ? "/" : `${options.path}/`
-  const config = JSON.stringify({ ...options.config, path: options.path })
+  const config = JSON.stringify(toldAt(options, cut))
   // The build's addresses are relative to the page, which stands at many: here they begin at the app's own.
   const text = made
     .replaceAll("\"./-/", `"${quoted(base)}-/`)
@@ -142,7 +156,7 @@ export const hasWebApp = (folder: string): boolean => existsSync(join(folder, "i
 export const leadTo = (target: string): ExtraRoute => {
   const answer = (visit: Visit, refusal: Problem): Effect.Effect<EdgeAnswer, Problem> =>
     visit.path === "/" && visit.method === "GET"
-      ? Effect.succeed({ status: 302, headers: { location: target }, body: "" })
+      ? Effect.succeed({ status: 302, headers: { location: (visit.place?.cut ?? "") + target }, body: "" })
       : Effect.fail(refusal)
   return { prefix: "/", access: "caller", handle: (visit) => answer(visit, notFound()), refused: answer }
 }
@@ -150,9 +164,9 @@ export const leadTo = (target: string): ExtraRoute => {
 /** Where pages and their files come from. */
 interface Files {
   readonly hasPage: (file: string) => boolean
-  readonly page: (file: string) => Effect.Effect<Page>
+  readonly page: (file: string, cut: string) => Effect.Effect<Page>
   /** What the first rows of a list need, as values of `Link` (RFC 8288). */
-  readonly early: readonly string[]
+  readonly early: (cut: string) => readonly string[]
   /** `name`: the part of the path after `-/assets/`. */
   readonly asset: (visit: Visit, name: string) => Effect.Effect<EdgeAnswer, Problem>
 }
@@ -160,10 +174,18 @@ interface Files {
 /** What the build left in a folder, each file read once. */
 const builtFiles = (options: WebAppOptions, folder: string): Files => {
   const assets = new Set(readdirSync(join(folder, "-", "assets")))
-  const pages = new Map<string, Page>()
-  const pageOf = (file: string): Page => {
-    let page = pages.get(file)
-    if (page === undefined) pages.set(file, page = makePage(options, readFileSync(join(folder, file), "utf8")))
+  const texts = new Map<string, string>()
+  const textOf = (file: string): string => {
+    let text = texts.get(file)
+    if (text === undefined) texts.set(file, text = readFileSync(join(folder, file), "utf8"))
+    return text
+  }
+  // One of each place: those of tenants that were asked for last.
+  const pages = new BoundedMap<string, Page>(1_000)
+  const pageOf = (file: string, cut: string): Page => {
+    const name = `${cut} ${file}`
+    let page = pages.get(name)
+    if (page === undefined) pages.set(name, page = makePage(options, textOf(file), cut))
     return page
   }
   const stored = new Map<string, Promise<Uint8Array>>()
@@ -200,7 +222,7 @@ const builtFiles = (options: WebAppOptions, folder: string): Files => {
 
   return {
     hasPage: (file) => existsSync(join(folder, file)),
-    page: (file) => Effect.sync(() => pageOf(file)),
+    page: (file, cut) => Effect.sync(() => pageOf(file, cut)),
     early: earlyLinks(options, folder),
     asset
   }
@@ -210,17 +232,18 @@ const builtFiles = (options: WebAppOptions, folder: string): Files => {
 const firstFile = join("-", "first.json")
 
 /** The token of the session and the files of the first rows: the browser asks for them with the page, and not after a script has run. */
-const earlyLinks = ({ config, path }: WebAppOptions, folder: string): readonly string[] => {
-  if (config["signIn"] !== "password" || !existsSync(join(folder, firstFile))) return []
+const earlyLinks = ({ config, path }: WebAppOptions, folder: string): (cut: string) => readonly string[] => {
+  if (config["signIn"] !== "password" || !existsSync(join(folder, firstFile))) return () => []
   const names: readonly string[] = JSON.parse(readFileSync(join(folder, firstFile), "utf8"))
   const base = `${path === "/" ? "" : path}/-/assets/`
-  return [
-    `<${String(config["api"])}/auth/token>; rel=preload; as=fetch; crossorigin=use-credentials`,
-    ...names.map((name) =>
-      name.endsWith(".css")
-        ? `<${base}${name}>; rel=preload; as=style; crossorigin`
-        : `<${base}${name}>; rel=modulepreload`
-    )
+  const assets = names.map((name) =>
+    name.endsWith(".css")
+      ? `<${base}${name}>; rel=preload; as=style; crossorigin`
+      : `<${base}${name}>; rel=modulepreload`
+  )
+  return (cut) => [
+    `<${cut}${String(config["api"])}/auth/token>; rel=preload; as=fetch; crossorigin=use-credentials`,
+    ...assets
   ]
 }
 
@@ -231,8 +254,8 @@ const mayBeList = (visit: Visit, below: string): boolean =>
 /** What a live app makes when it is asked. */
 const liveFiles = (options: WebAppOptions, app: LiveApp): Files => ({
   hasPage: () => true,
-  page: (file) => Effect.map(Effect.promise(() => app.page(file)), (text) => makePage(options, text)),
-  early: [],
+  page: (file, cut) => Effect.map(Effect.promise(() => app.page(file)), (text) => makePage(options, text, cut)),
+  early: () => [],
   asset: ({ request }) => Effect.promise(() => app.asset(request.target, request.headers))
 })
 
@@ -253,14 +276,13 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
     const held = visit.request.headers.get("if-none-match")
     const earlier = held === null ? null : new RegExp(`"${hash}\\.([A-Za-z0-9_-]{22})"`).exec(held)?.[1] ?? null
     const nonce = earlier ?? randomBytes(16).toString("base64url")
+    const early = mayBeList(visit, visit.path.slice(prefix.length)) ? files.early(visit.place?.cut ?? "") : []
     const headers = {
       "content-security-policy": policyOf(options, nonce, form),
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
       "etag": `"${hash}.${nonce}"`,
-      ...(files.early.length > 0 && mayBeList(visit, visit.path.slice(prefix.length))
-        ? { link: files.early.join(", ") }
-        : {})
+      ...(early.length > 0 ? { link: early.join(", ") } : {})
     }
     if (earlier !== null && status === 200) return { status: 304, headers, body: null }
     return {
@@ -271,7 +293,7 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
   }
 
   const page = (visit: Visit, file: string, status: number): Effect.Effect<EdgeAnswer> =>
-    Effect.map(files.page(file), (made) => answer(visit, file, status, made))
+    Effect.map(files.page(file, visit.place?.cut ?? ""), (made) => answer(visit, file, status, made))
 
   const asset = (visit: Visit): Effect.Effect<EdgeAnswer, Problem> => {
     const refusal = onlyGet(visit)
@@ -304,6 +326,18 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
     pages,
     ...path === "/" ? [] : [leadTo(path)],
     // A live app is a file for each module: hundreds a page, which nobody wants to read of.
-    ...typeof app === "string" ? [] : [{ ...pages, prefix: `${prefix}/-/assets`, handle: asset, quiet: true } as const]
+    ...typeof app === "string" ? [] : [
+      {
+        ...pages,
+        prefix: `${prefix}/-/assets`,
+        handle: asset,
+        quiet: true,
+        anywhere: true
+      } as const
+    ],
+    // Files of the app are the same for all tenants, and stand before their paths.
+    ...typeof app === "string" && options.shared === true
+      ? [{ ...pages, prefix: `${prefix}/-/assets`, handle: asset, anywhere: true } as const]
+      : []
   ]
 }

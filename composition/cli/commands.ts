@@ -46,6 +46,7 @@ const project = {
   ),
   config: textFlag("config", "The configuration file (default: admin.config.ts)", "file")
 }
+const tenant = { tenant: textFlag("tenant", "Whose accounts, where each tenant has its own", "tenant") }
 const json = { json: yesFlag("json", "Print JSON") }
 const port = { port: numberFlag("port", "Port to listen on (default: PORT, else that of AUTH_URL)") }
 const newPassword = {
@@ -145,6 +146,7 @@ const openapi = Command.make("openapi", {
 
 const usersCreate = Command.make("create", {
   ...project,
+  ...tenant,
   ...email,
   ...json,
   ...newPassword,
@@ -156,13 +158,13 @@ const usersCreate = Command.make("create", {
 
 const usersList = Command.make(
   "list",
-  { ...project, ...json },
+  { ...project, ...tenant, ...json },
   (flags) => run(async () => (await import("./users.ts")).list(flags))
 ).pipe(Command.withDescription("List accounts"))
 
 const usersBan = Command.make(
   "ban",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).setBanned(flags, true))
 ).pipe(
   Command.withDescription("Ban an account: its sessions and tokens end")
@@ -170,12 +172,13 @@ const usersBan = Command.make(
 
 const usersUnban = Command.make(
   "unban",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).setBanned(flags, false))
 ).pipe(Command.withDescription("Lift a ban"))
 
 const usersRole = Command.make("role", {
   ...project,
+  ...tenant,
   ...email,
   role: Argument.String("role").pipe(Argument.withDescription("Role or roles, separated by commas"))
 }, (flags) => run(async () => (await import("./users.ts")).setRole(flags))).pipe(
@@ -184,13 +187,13 @@ const usersRole = Command.make("role", {
 
 const usersDelete = Command.make(
   "delete",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).remove(flags))
 ).pipe(Command.withDescription("Delete an account"))
 
 const usersRevoke = Command.make(
   "revoke",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).revoke(flags))
 ).pipe(
   Command.withDescription("End an account's sessions and tokens; it may sign in again")
@@ -198,13 +201,13 @@ const usersRevoke = Command.make(
 
 const usersPassword = Command.make(
   "password",
-  { ...project, ...email, ...json, ...newPassword },
+  { ...project, ...tenant, ...email, ...json, ...newPassword },
   (flags) => run(async () => (await import("./users.ts")).setPassword(flags))
 ).pipe(Command.withDescription("Give an account a new password: its sessions and tokens end"))
 
 const usersResetSecondFactor = Command.make(
   "reset-second-factor",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).resetFactor(flags))
 ).pipe(
   Command.withDescription("Take away a second factor that its owner has lost: sessions and tokens end")
@@ -212,7 +215,7 @@ const usersResetSecondFactor = Command.make(
 
 const usersRemovePasskeys = Command.make(
   "remove-passkeys",
-  { ...project, ...email },
+  { ...project, ...tenant, ...email },
   (flags) => run(async () => (await import("./users.ts")).removePasskeys(flags))
 ).pipe(Command.withDescription("Take all passkeys of an account away: its sessions and tokens end"))
 
@@ -234,6 +237,7 @@ const users = Command.make("users").pipe(
 
 const keysCreate = Command.make("create", {
   ...project,
+  ...tenant,
   ...email,
   ...json,
   role: Flag.String("role").pipe(
@@ -248,6 +252,7 @@ const keysCreate = Command.make("create", {
 
 const keysList = Command.make("list", {
   ...project,
+  ...tenant,
   ...json,
   email: Argument.String("email").pipe(
     Argument.withDescription("Only keys of this account"),
@@ -260,6 +265,7 @@ const keysList = Command.make("list", {
 
 const keysRevoke = Command.make("revoke", {
   ...project,
+  ...tenant,
   ...json,
   id: Argument.String("id").pipe(Argument.withDescription("Its id, the part between the underscores"))
 }, (flags) => run(async () => (await import("./keys.ts")).revoke(flags))).pipe(
@@ -433,6 +439,7 @@ const files = Command.make("files").pipe(
 
 const token = Command.make("token", {
   ...project,
+  ...tenant,
   ...email,
   ...json,
   ttlSeconds: numberFlag("ttl", "Lifetime in seconds (default 900, at most 86400)")

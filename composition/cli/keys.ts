@@ -3,7 +3,7 @@
 import { createKey, listKeys, revokeKey } from "../../adapters/auth/api-keys.ts"
 import type { ApiKey } from "../../core/domain/account/api-key.ts"
 import { note, print, printJson, printTable } from "./output.ts"
-import { type ProjectFlags, withAuth } from "./project.ts"
+import { type AccountFlags, withAuth } from "./project.ts"
 
 interface Json {
   readonly json: boolean
@@ -15,7 +15,7 @@ const day = (date: Date): string => date.toISOString().slice(0, 10)
 const minute = (date: Date): string => `${date.toISOString().slice(0, 16)}Z`
 
 export const create = (
-  flags: ProjectFlags & Json & {
+  flags: AccountFlags & Json & {
     readonly email: string
     readonly role: string
     readonly name: string
@@ -34,7 +34,7 @@ export const create = (
 const stateOf = ({ expiresAt, revokedAt }: ApiKey): string =>
   revokedAt !== null ? "revoked" : expiresAt.getTime() <= Date.now() ? "expired" : "active"
 
-export const list = (flags: ProjectFlags & Json & { readonly email: string | undefined }): Promise<void> =>
+export const list = (flags: AccountFlags & Json & { readonly email: string | undefined }): Promise<void> =>
   withAuth(flags, async (auth) => {
     const keys = await listKeys(auth, flags.email)
     if (flags.json) return printJson(keys)
@@ -54,7 +54,7 @@ export const list = (flags: ProjectFlags & Json & { readonly email: string | und
     )
   })
 
-export const revoke = (flags: ProjectFlags & Json & { readonly id: string }): Promise<void> =>
+export const revoke = (flags: AccountFlags & Json & { readonly id: string }): Promise<void> =>
   withAuth(flags, async (auth) => {
     const key = await revokeKey(auth, flags.id)
     if (flags.json) return printJson(key)

@@ -25,6 +25,28 @@ export interface ProjectFlags {
   readonly config: string | undefined
 }
 
+/** Flags of commands about accounts. */
+export interface AccountFlags extends ProjectFlags {
+  /** Whose accounts, where each tenant has its own. */
+  readonly tenant?: string | undefined
+}
+
+/** The tenant whose accounts are meant; null: there is one set of accounts. */
+const tenantOf = ({ compiled: { tenants } }: Assembly, flags: AccountFlags): string | null => {
+  const tenant = flags.tenant ?? null
+  if (tenants === null) {
+    if (tenant === null) return null
+    throw new CliFailure("This project has one set of accounts. Leave --tenant out.")
+  }
+  const known = [...tenants.known ?? []]
+  if (tenant !== null && known.includes(tenant)) return tenant
+  throw new CliFailure(
+    `${
+      tenant === null ? "Each tenant has its own accounts." : `There is no tenant "${tenant}".`
+    } Give --tenant, one of: ${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}.`
+  )
+}
+
 export interface Project extends Assembly {
   readonly settings: Settings
   /** The configuration file. */
@@ -94,7 +116,7 @@ export const withPool = async <A>(url: string, work: (pool: LazyPool) => Promise
 
 /** Runs work on the project's accounts. In the embedded database their tables are made when missing. */
 export const withAuth = async <A>(
-  flags: ProjectFlags,
+  flags: AccountFlags,
   work: (auth: Auth, project: Project) => Promise<A>
 ): Promise<A> => {
   const project = await loadProject(flags)
@@ -103,6 +125,7 @@ export const withAuth = async <A>(
       "This project keeps no accounts: its configuration says that somebody else verifies credentials."
     )
   }
+  const tenant = tenantOf(project, flags)
   return withDatabases(project.settings, project.config, (databases) =>
     withPool(databases.authUrl, async (pool) => {
       const missing = await findMissing(pool, authMigrations(project.compiled))
@@ -112,6 +135,6 @@ export const withAuth = async <A>(
         }
         await applyMigrations(pool, missing)
       }
-      return work(makeAuth(project, project.settings, pool), project)
+      return work(makeAuth(project, project.settings, pool, {}, tenant), project)
     }))
 }

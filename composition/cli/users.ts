@@ -16,13 +16,13 @@ import {
 } from "../../adapters/auth/users.ts"
 import type { Account } from "../../core/domain/account/account.ts"
 import { CliFailure, note, print, printJson, printTable } from "./output.ts"
-import { type ProjectFlags, withAuth } from "./project.ts"
+import { type AccountFlags, withAuth } from "./project.ts"
 
 interface Json {
   readonly json: boolean
 }
 
-interface Email extends ProjectFlags {
+interface Email extends AccountFlags {
   readonly email: string
 }
 
@@ -71,7 +71,7 @@ export const setPassword = async (flags: Email & Json & NewPassword): Promise<vo
   })
 }
 
-export const list = (flags: ProjectFlags & Json): Promise<void> =>
+export const list = (flags: AccountFlags & Json): Promise<void> =>
   withAuth(flags, async (auth) => {
     const accounts = await listUsers(auth)
     if (flags.json) return printJson(accounts)

@@ -40,7 +40,7 @@ export const checkRolesHeld = (
 }
 
 /** Findings about roles and tenants that no account can have. */
-export const checkAccounts = ({ auth, models, roles }: Compiled): readonly Finding[] => {
+export const checkAccounts = ({ auth, models, roles, tenants }: Compiled): readonly Finding[] => {
   const findings: Finding[] = []
   const say = (level: Finding["level"], check: string, message: string, fix: string): void => {
     findings.push({ level, check, resource: null, field: null, message, fix, sql: [] })
@@ -60,7 +60,10 @@ export const checkAccounts = ({ auth, models, roles }: Compiled): readonly Findi
     }
   }
   const tenanted = [...models.values()].filter((model) => model.tenant !== null).map(({ name }) => name)
-  if (tenanted.length > 0 && auth?.tenant === undefined && apps.every((app) => app.tenant === undefined)) {
+  if (
+    tenants === null && tenanted.length > 0 && auth?.tenant === undefined &&
+    apps.every((app) => app.tenant === undefined)
+  ) {
     const [what, them] = tenanted.length === 1 ? ["resource", "belongs"] : ["resources", "belong"]
     say(
       "error",

@@ -6,10 +6,10 @@
 import type { Client } from "pg"
 import { listUsers } from "../../adapters/auth/users.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
-import type { Schemas } from "../../core/domain/declare/schemas.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
-import { keepsAccounts, makeAuth } from "../assembly.ts"
+import { keepsAccounts, makeAuth, makeTenantAuths } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
@@ -28,6 +28,7 @@ import {
 } from "../migrations.ts"
 import { findMismatches, isWebhooks, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
+import { accountsSchemas } from "../tenants.ts"
 import { checkAccounts, checkRolesHeld } from "./accounts.ts"
 import { checkCapture } from "./capture.ts"
 import { checkColumns } from "./columns.ts"
@@ -141,7 +142,7 @@ export const examine = async (
       )
     )
     const tables = [...reached.values()].map((model) => tableName(model))
-    own.push(...await ofOwnSchemas(client, facts.server.user, accounts && !separate, assembly.compiled.schemas))
+    own.push(...await ofOwnSchemas(client, facts.server.user, accounts && !separate, assembly.compiled))
     findings.push(
       ...await checkClock(client),
       ...await checkConnections(client, settings),
@@ -155,7 +156,7 @@ export const examine = async (
   if (accounts && separate) {
     await withClient(databases.authUrl, async (client) => {
       const { rows } = await client.query<{ user: string }>("select current_user as user")
-      own.push(...await ofOwnSchemas(client, rows[0]?.user ?? "", true, assembly.compiled.schemas))
+      own.push(...await ofOwnSchemas(client, rows[0]?.user ?? "", true, assembly.compiled))
     })
   }
   findings.push(...own)
@@ -169,14 +170,21 @@ const ofOwnSchemas = async (
   client: Client,
   user: string,
   accounts: boolean,
-  schemas: Schemas
+  compiled: Pick<Compiled, "schemas" | "tenants">
 ): Promise<readonly Finding[]> => {
-  const ours = await ownSchemas(client, schemas)
-  return [
-    ...(ours.service ? await checkOwnRights(client, schemas.service, user) : []),
-    ...(accounts && ours.auth ? await checkOwnRights(client, schemas.auth, user) : []),
-    ...(accounts && !ours.auth ? await checkTakenOver(client, schemas) : [])
-  ]
+  const { schemas } = compiled
+  const findings = (await ownSchemas(client, schemas)).service
+    ? [...await checkOwnRights(client, schemas.service, user)]
+    : []
+  for (const auth of accounts ? accountsSchemas(compiled) : []) {
+    const own = { ...schemas, auth }
+    findings.push(
+      ...((await ownSchemas(client, own)).auth
+        ? await checkOwnRights(client, auth, user)
+        : await checkTakenOver(client, own))
+    )
+  }
+  return findings
 }
 
 const withClient = async (url: string, work: (client: Client) => Promise<void>): Promise<void> => {
@@ -218,18 +226,20 @@ const ofOwnTables = async (
     const missing = states.flatMap((one) => one.missing)
     const foreign = checkForeign(states.flatMap((one) => one.foreign))
     const findings = [...(foreign.length > 0 ? foreign : checkMigrations(missing, databases))]
-    const auth = accounts && !missing.some(({ name }) => name === "auth")
-      ? makeAuth(assembly, settings, authPool)
-      : null
-    if (auth !== null) findings.push(...checkRolesHeld(await listUsers(auth), auth.roles))
-    if (auth !== null && await auth.needsAdmin()) {
+    const auths = !accounts || missing.some(({ name }) => name === "auth")
+      ? []
+      : makeTenantAuths(assembly, settings, authPool)?.values() ?? [makeAuth(assembly, settings, authPool)]
+    for (const auth of auths) {
+      findings.push(...checkRolesHeld(await listUsers(auth), auth.roles))
+      if (!await auth.needsAdmin()) continue
+      const tenant = assembly.compiled.tenants === null ? null : String(auth.tenant)
       findings.push({
         level: "warning",
         check: "accounts",
         resource: null,
         field: null,
-        message: "There is no user yet, so nobody can sign in.",
-        fix: "Run: service users create <EMAIL> --generate-password",
+        message: `There is no user yet${tenant === null ? "" : ` of the tenant ${tenant}`}, so nobody can sign in.`,
+        fix: `Run: service users create <EMAIL> --generate-password${tenant === null ? "" : ` --tenant ${tenant}`}`,
         sql: []
       })
     }

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type { Auth } from "../../adapters/auth/auth.ts"
 import { makeOutbound } from "../../adapters/outbound/outbound.ts"
 import { subscriptionsName } from "../../core/domain/declare/webhooks.ts"
 import { Changes } from "../../core/ports/changes.ts"
@@ -42,13 +43,24 @@ class Extension extends Context.Service<Extension, WebhooksExtension | null>()("
 export class Events extends Context.Service<Events, EventsService>()("resource-admin/Events") {}
 
 /** Has the owner of a disabled subscription get a mail with the address of its page. */
-const mailOwnerOf = ({ accounts, compiled: { options } }: DeploymentSettings): MailOwner | undefined => {
-  const mailer = accounts?.mailer ?? null
-  if (accounts === null || mailer?.mails.notices !== true) return undefined
+const mailOwnerOf = (told: DeploymentSettings): MailOwner | undefined => {
+  const { accounts, compiled, tenantAuths } = told
+  if (tenantAuths !== undefined) {
+    const own = new Map([...tenantAuths].map(([tenant, auth]) => [tenant, mailOwnerAt(compiled, auth)]))
+    // A subscription without a tenant has no owner who could be told.
+    return async (disabled) => own.get(disabled.tenant ?? "")?.(disabled)
+  }
+  return accounts === null ? undefined : mailOwnerAt(compiled, accounts)
+}
+
+const mailOwnerAt = ({ options, tenants }: DeploymentSettings["compiled"], auth: Auth): MailOwner | undefined => {
+  const { mailer, tenant, url } = auth
+  if (mailer?.mails.notices !== true) return undefined
   const path = options.admin?.path ?? null
+  const cut = tenants?.by === "path" ? `${tenants.prefix}/${tenant}` : ""
   const pages = path === null
     ? null
-    : `${new URL(accounts.url).origin}${path === "/" ? "" : path}/${subscriptionsName}`
+    : `${new URL(url).origin}${cut}${path === "/" ? "" : path}/${subscriptionsName}`
   return (disabled) => mailer.webhookDisabled({ ...disabled, page: pages === null ? null : `${pages}/${disabled.id}` })
 }
 

@@ -18,6 +18,7 @@ import { Tasks } from "../../core/ports/tasks.ts"
 import { Bell } from "../bell.ts"
 import { Deployment } from "../deployment.ts"
 import { makeTaskParts, taskingOn } from "../tasks.ts"
+import { tenantJobs } from "../tenants.ts"
 import { makeWork, type WorkService } from "../work.ts"
 import { Uses } from "./core.ts"
 import { Events } from "./events.ts"
@@ -47,7 +48,7 @@ const tasking = Layer.effect(
 
 /** Every job of this process: those of the configuration, deliveries, mails about accounts, tasks, and what files lack. */
 const allJobs = Effect.gen(function*() {
-  const { accounts, compiled } = yield* Deployment
+  const { accounts, compiled, tenantAuths } = yield* Deployment
   const { jobs: deliveries } = yield* Events
   const { enqueued } = yield* Bell
   const foundation = yield* Uses
@@ -66,6 +67,7 @@ const allJobs = Effect.gen(function*() {
     ...compiled.jobs,
     ...deliveries,
     ...accounts?.mailer?.jobs ?? [],
+    ...(tenantAuths === undefined ? [] : tenantJobs(tenantAuths)),
     ...own.map((job) => [job.name, job] as const)
   ])
 })

@@ -24,6 +24,8 @@ export interface Credentials {
   readonly method: string
   readonly url: string
   readonly headers: { get(name: string): string | null }
+  /** The tenant of the host or path that was asked. Absent where requests do not decide the tenant; a credential of another tenant is `Refused`. */
+  readonly tenant?: string
 }
 
 export interface TokensService {

@@ -240,5 +240,55 @@ export const faults = [
     old: "attempts = attempts - case when dead.unstarted then 1 else 0 end",
     new: "attempts = attempts - case when dead.unstarted then 0 else 0 end",
     tests: ["test/queue/faults.test.ts"]
+  },
+  // tenants of one process
+  {
+    rule: "a credential works at its own tenant's host alone",
+    file: "adapters/auth/authenticator.ts",
+    old: "return request.tenant === undefined || request.tenant === caller.tenant",
+    new: "return request.tenant !== \"\"",
+    tests: ["test/http/tenants-same-person.test.ts"]
+  },
+  {
+    rule: "a request that names another host in its target is refused",
+    file: "adapters/http/node.ts",
+    old: "|| (edge.byHost && namesOtherHost(req))",
+    new: "",
+    tests: ["test/http/tenants.test.ts"]
+  },
+  {
+    rule: "a forwarded host says nothing without a proxy",
+    file: "adapters/http/request.ts",
+    old: "proxies === 0 ? null : headers.get(\"x-forwarded-host\")",
+    new: "headers.get(\"x-forwarded-host\")",
+    tests: ["test/http/tenants.test.ts"]
+  },
+  {
+    rule: "a host that nobody has is a 404",
+    file: "adapters/http/handle.ts",
+    old: "if (place === null) return Effect.fail(notFound())",
+    new: "if (place === null) return answerAt(progress)",
+    tests: ["test/http/tenants-same-person.test.ts"]
+  },
+  {
+    rule: "jobs of all tenants are the operator's",
+    file: "adapters/http/jobs.ts",
+    old: "...(operated ? [] : [{",
+    new: "...(operated && prefix === \"\" ? [] : [{",
+    tests: ["test/http/tenants.test.ts"]
+  },
+  {
+    rule: "a tenant's secrets are its own",
+    file: "composition/tenants.ts",
+    old: "update(`tenant ${tenant}`)",
+    new: "update(\"tenant\")",
+    tests: ["composition/tenants.test.ts"]
+  },
+  {
+    rule: "a lookup of a host ends",
+    file: "composition/tenants.ts",
+    old: "await Promise.race([Promise.resolve(tenants.lookup?.(host)), late])",
+    new: "await tenants.lookup?.(host)",
+    tests: ["composition/tenants.test.ts"]
   }
 ]

@@ -939,7 +939,7 @@ export const faults = [
   {
     rule: "Location has the path of the public URL",
     file: "adapters/http/handle.ts",
-    old: "location: prefix + location",
+    old: "location: before + location",
     new: "location",
     tests: ["test/http/edge-options.test.ts"]
   },
@@ -1236,7 +1236,7 @@ export const faults = [
   {
     rule: "copies of a message at the same moment are answered alike",
     file: "core/app/hook/hook.ts",
-    old: "        yield* tx.hold(`hook ${name} ${id}`, \"alone\")\n",
+    old: "        yield* tx.hold([\"hook\", name, ...own, id].join(\" \"), \"alone\")\n",
     new: "",
     tests: ["test/http/hooks.test.ts"]
   },
@@ -1367,5 +1367,41 @@ export const faults = [
     old: "if (access.mayRefresh !== true) return yield* Effect.fail(accessDenied())",
     new: "",
     tests: ["test/http/refresh.test.ts"]
+  },
+  // tenants of one process
+  {
+    rule: "a file of another tenant is not here",
+    file: "core/app/file/download.ts",
+    old: "if (tenant !== null && folder !== tenantFolder(tenant) && folder",
+    new: "if (tenant !== null && folder !== tenantFolder(tenant) && folder === \"\" && folder",
+    tests: ["test/http/tenants-same-person.test.ts"]
+  },
+  {
+    rule: "a challenge of a form is good for one tenant",
+    file: "core/app/form/form.ts",
+    old: "parts.ofRequest === true ? JSON.stringify",
+    new: "parts.ofRequest === undefined ? JSON.stringify",
+    tests: ["test/http/tenants.test.ts"]
+  },
+  {
+    rule: "one id of a message is another message at each tenant",
+    file: "core/app/hook/hook.ts",
+    old: "const own = tenant === null ? [] : [tenant]",
+    new: "const own: readonly string[] = []",
+    tests: ["test/http/tenants.test.ts"]
+  },
+  {
+    rule: "two ways to write a tenant are not two tenants",
+    file: "core/domain/compile/tenants.ts",
+    old: "return Result.isSuccess(cell) && cell.success === tenant",
+    new: "return Result.isSuccess(cell)",
+    tests: ["core/domain/compile/tenants.test.ts"]
+  },
+  {
+    rule: "a trusted origin is no host of a tenant",
+    file: "core/domain/compile/tenants.ts",
+    old: "if (coversTenants(tenants, origin)) {",
+    new: "if (coversTenants(tenants, origin) && origin === \"\") {",
+    tests: ["core/domain/compile/tenants.test.ts"]
   }
 ]

@@ -1,4 +1,5 @@
 // How the built admin app is served: which addresses are pages, what a page carries, hashed files, and the way to the reference without the app.
+import * as Effect from "effect/Effect"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,6 +47,39 @@ const open = (path = "/") => {
     fetch(new Request(`http://localhost${at}`, { method, headers }))
 }
 const ask = open()
+
+it("tells a tenant's page where its tenant is, and takes the files of all tenants from one place", async () => {
+  const { app, tokens } = script()
+  const routes = webAppRoutes({
+    app: folder,
+    path: "/admin",
+    config: { name: "App", api: "/api", basePath: "/api/v1", signIn: "password" },
+    connect: [],
+    images: [],
+    scripts: [],
+    shared: true,
+    embeds: new Map()
+  })
+  const place = { tenant: "acme", url: "http://localhost/t/acme", origin: "http://localhost", cut: "/t/acme" }
+  const tenants = {
+    byHost: false,
+    placeOf: (_: string | null, at: string) => Effect.succeed(at.startsWith("/t/acme") ? place : null),
+    authOf: () => null
+  }
+  const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: routes, tenants }))
+  const get = (at: string, headers = {}) =>
+    fetch(new Request(`http://localhost${at}`, { headers: { ...html, ...headers } }))
+  const page = await get("/t/acme/admin/orders", { cookie: "session=1" })
+  const text = await page.text()
+  expect(page.status).toBe(200)
+  for (const [name, at] of [["api", "/t/acme/api"], ["basePath", "/t/acme/api/v1"], ["path", "/t/acme/admin"]]) {
+    expect(text).toContain(`&quot;${name}&quot;:&quot;${at}&quot;`)
+  }
+  expect(text).toContain("src=\"/admin/-/assets/app-1.js\"")
+  expect(page.headers.get("link")).toContain("</t/acme/api/auth/token>")
+  expect(await (await get("/admin/-/assets/app-1.js")).text()).toBe("let app")
+  expect((await get("/admin/orders")).status).toBe(404)
+})
 
 describe("the pages of the admin app", () => {
   it.each([

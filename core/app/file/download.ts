@@ -36,6 +36,8 @@ export interface FileRequest {
   readonly header: (name: string) => string | null
   /** HEAD: the body is not sent. */
   readonly headOnly: boolean
+  /** The tenant of the host or path that was asked; null or absent: these do not decide the tenant. */
+  readonly tenant?: string | null
 }
 
 /** An answer whose body is streamed. */
@@ -122,6 +124,10 @@ export const download = Effect.fnUntraced(function*(
   const { path, query } = request
   const provider = files?.providers.get(request.provider)
   if (files === null || provider === undefined || !isStoredPath(path)) return yield* gone()
+  // A file of another tenant is not here, whoever signed the link.
+  const [folder = ""] = path.split("/", 1)
+  const { tenant = null } = request
+  if (tenant !== null && folder !== tenantFolder(tenant) && folder !== tenantFolder(null)) return yield* gone()
   if (provider.public) {
     // Whatever stands in the query (`?v=1`, what mail programs add) decides nothing about a file that anyone may open.
     const name = path.slice(path.lastIndexOf("/") + 1)

@@ -37,6 +37,8 @@ import { createUnseen } from "../write/create.ts"
 export interface FormParts {
   readonly forms: Forms
   readonly settings: FormSettings
+  /** Whether submissions belong to the tenant of the request, so that a challenge is good for one tenant. */
+  readonly ofRequest?: boolean
   readonly resolver: AccessResolver
   readonly submissions: SubmissionsService
   /** Of its own secret, where one is set. */
@@ -91,6 +93,8 @@ const readSubmission = (
 export const makeForms = (core: Core, parts: FormParts): FormApp => {
   const { forms, resolver, seal, settings, sha256, submissions } = parts
   const caller = visitor(settings.tenant)
+  const contextOf = (name: string): string =>
+    parts.ofRequest === true ? JSON.stringify([challengeContext(name), settings.tenant]) : challengeContext(name)
 
   /** The form and what a visitor may do with it. If a rule no longer allows it, the form does not exist. */
   const formOf = (name: string): Result.Result<{ readonly form: Form; readonly access: Access }, Problem> => {
@@ -107,7 +111,7 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
   const proven = Effect.fnUntraced(function*(form: Form, sent: Json | undefined): Effect.fn.Return<void, Problem> {
     const now = yield* Clock.currentTimeMillis
     const proof = readProof(sent)
-    const opened = proof === null ? null : seal.open(challengeContext(form.name), proof.challenge)
+    const opened = proof === null ? null : seal.open(contextOf(form.name), proof.challenge)
     const challenge = opened === null ? null : readChallenge(opened, now)
     if (proof === null || challenge === null || !hasZeroBits(sha256(provenText(proof)), challenge.difficulty)) {
       return yield* Effect.fail(botCheckFailed())
@@ -132,7 +136,7 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
         if (Result.isFailure(form)) return Effect.fail(form.failure)
         const { difficulty } = settings
         const expires = now + challengeMs
-        const challenge = seal.seal(challengeContext(name), printChallenge({ expires, difficulty }))
+        const challenge = seal.seal(contextOf(name), printChallenge({ expires, difficulty }))
         const answer = { challenge, difficulty, expires: new Date(expires).toISOString() }
         return Effect.succeed(json(200, JSON.stringify(answer)))
       }),

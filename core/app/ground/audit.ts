@@ -43,14 +43,17 @@ export type Noted = Pick<NewAuditEntry, "act" | "subject"> & Partial<Pick<NewAud
 export interface Notes {
   readonly audit?: Auditing
   /** What people are called now, by id. */
-  readonly namesOf?: (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
+  readonly namesOf?: (
+    ids: readonly string[],
+    tenant: string | null
+  ) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
 }
 
 /** What the caller is called now. Nothing fails because the name is not known. */
-const nameOf = ({ namesOf }: Notes, { id }: Caller): Effect.Effect<string | null> =>
+const nameOf = ({ namesOf }: Notes, { id, tenant }: Caller): Effect.Effect<string | null> =>
   namesOf === undefined
     ? Effect.succeed(null)
-    : Effect.map(Effect.catch(namesOf([id]), () => Effect.succeed(new Map<string, string>())), (names) =>
+    : Effect.map(Effect.catch(namesOf([id], tenant), () => Effect.succeed(new Map<string, string>())), (names) =>
       names.get(id) ?? null)
 
 /**

@@ -30,6 +30,8 @@ export interface Call {
   readonly args?: ArgumentCells
   /** The origin that the service is called by from outside. */
   readonly origin?: () => string
+  /** The public URL of the caller's tenant, without a slash at its end, where requests decide the tenant. */
+  readonly tenantUrl?: string
   /** Verifies the credential again, for answers that last. */
   readonly again?: Effect.Effect<Caller, unknown>
   /** Request header by lower-case name, or null. */

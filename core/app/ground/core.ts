@@ -55,7 +55,10 @@ export type RecordCheck = (
 ) => Effect.Effect<void, Problem | RecordsError>
 
 /** What other people call those who have an account, by id. Whose name is not for others, or who has no account, is not in it. */
-export type NamesOf = (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
+export type NamesOf = (
+  ids: readonly string[],
+  tenant: string | null
+) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
 
 /** What a use case is given besides its call. */
 export interface Core {

@@ -33,6 +33,8 @@ export interface HookRequest {
   readonly client: string
   readonly header: (name: string) => string | null
   readonly headers: Iterable<readonly [name: string, value: string]>
+  /** The tenant of the host or path that was asked; null or absent: these do not decide the tenant. */
+  readonly tenant?: string | null
   /** Bytes of the body that are announced; null: nobody knows. */
   readonly length: number | null
   /** Reads the body. Fails past `largestBody`. */
@@ -196,10 +198,10 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   const asked = (
     verify: Extract<Verifier, { readonly of: "function" }>["verify"],
     body: Uint8Array,
-    header: HookRequest["header"]
+    { header, tenant = null }: HookRequest
   ): Effect.Effect<Verified | Denied> => {
     const answer = Effect.tryPromise({
-      try: async (signal) => verify({ body, headers: { get: (name) => header(name.toLowerCase()) }, signal }),
+      try: async (signal) => verify({ body, headers: { get: (name) => header(name.toLowerCase()) }, signal, tenant }),
       catch: (error) => denied("function", classOf(error))
     })
     const judged = Effect.map(answer, (verdict: unknown): Verified | Denied => {
@@ -221,11 +223,12 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   /** Verifies a request. What the head alone denies costs no body. */
   const verified = Effect.fnUntraced(function*(
     { verifier }: Hook,
-    { body: read, header }: HookRequest
+    request: HookRequest
   ): Effect.fn.Return<(Verified & { readonly body: Uint8Array }) | Denied, Problem> {
+    const { body: read, header } = request
     if (verifier.of === "function") {
       const body = yield* read
-      const verdict = yield* asked(verifier.verify, body, header)
+      const verdict = yield* asked(verifier.verify, body, request)
       return verdict.of === "denied" ? verdict : { ...verdict, body }
     }
     const { keys, scheme, toleranceSeconds } = verifier
@@ -244,18 +247,20 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   const store = Effect.fnUntraced(function*(
     { job, name }: Hook,
     id: string | null,
-    payload: string
+    payload: string,
+    tenant: string | null
   ): Effect.fn.Return<void, Problem> {
     const now = BigInt(yield* Clock.currentTimeMillis) * 1_000n
     const plan = Result.getOrThrow(planEnqueue(job, payload, undefined))
     // Three parts: the keys of callers have two.
-    const claim = { scope: JSON.stringify(["hook", name, "message"]), key: id ?? "", now }
+    const own = tenant === null ? [] : [tenant]
+    const claim = { scope: JSON.stringify(["hook", name, "message", ...own]), key: id ?? "", now }
     const work = inTransaction(core, (tx) => {
       const enqueued = Effect.mapError(queue.enqueue([plan], tx.handle), queueProblem)
       if (id === null) return Effect.asVoid(enqueued)
       return Effect.gen(function*() {
         // A twin waits until the first has ended. So it gets the same answer, and not a refusal.
-        yield* tx.hold(`hook ${name} ${id}`, "alone")
+        yield* tx.hold(["hook", name, ...own, id].join(" "), "alone")
         const claimed = yield* tx.claimKey(claim)
         if (claimed.of === "stored") return
         if (claimed.of === "busy") return yield* Effect.fail(noRoom())
@@ -274,12 +279,19 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     request: HookRequest,
     headers: { readonly [name: string]: string }
   ): Effect.fn.Return<Reply, Problem> {
+    const { tenant = null } = request
     const message = yield* verified(hook, request)
     if (message.of === "denied") return yield* deny(hook, request.client, message)
     const receivedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
-    const payload = encodeMessage({ id: message.id, receivedAt, headers, body: message.body })
+    const payload = encodeMessage({
+      id: message.id,
+      receivedAt,
+      headers,
+      body: message.body,
+      ...(tenant === null ? {} : { tenant })
+    })
     if (Result.isFailure(payload)) return yield* Effect.die(new Error(payload.failure))
-    yield* store(hook, message.id, payload.success)
+    yield* store(hook, message.id, payload.success, tenant)
     // Accepted, not done: the work is a job (RFC 9110, 15.3.3). Senders take any 2xx.
     return { status: 202, headers: {}, body: null }
   })

@@ -29,6 +29,8 @@ export type Expansion = ReadonlyArray<ExpandWay | Maker>
 /** A way to the name of the account whose id a version's field has. */
 interface Maker {
   readonly maker: Field
+  /** The caller's: accounts are people of a tenant. */
+  readonly tenant: string | null
 }
 
 /** A relation to follow, the target's access, and the steps below it. */
@@ -95,7 +97,7 @@ const planStep = function*(core: Core, call: Call, access: Access, step: ExpandS
   const way = reach(call.access, access, step.name)
   if (way === null) {
     const maker = makerField(access)
-    if (maker?.name === step.name && isBare(step)) return { maker }
+    if (maker?.name === step.name && isBare(step)) return { maker, tenant: call.caller.tenant }
     return yield* Result.fail(
       step.asked === null
         ? unknownRelation(call, access, step.path)

@@ -83,7 +83,7 @@ const readSteps = Effect.fnUntraced(function*(
     if ("maker" in step) {
       const names = values.length === 0 || core.namesOf === undefined
         ? noNames
-        : yield* Effect.catch(core.namesOf(values), recordsProblem)
+        : yield* Effect.catch(core.namesOf(values, step.tenant), recordsProblem)
       for (const [i, row] of rows.entries()) {
         const name = names.get(row[position] ?? "")
         members[i]!.push(`${JSON.stringify(step.maker.name)}:${name === undefined ? "null" : JSON.stringify({ name })}`)

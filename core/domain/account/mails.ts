@@ -43,7 +43,7 @@ const wrong = (message: string) => Result.fail(refuse("invalid-mail", message))
 /** A page that a link with a secret may lead to: over https, or on this machine. */
 const isSafePage = (page: string): boolean =>
   isPlainUrl(page) && !page.includes("#")
-  && (page.startsWith("https:") || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(page).hostname))
+  && (page.startsWith("https:") || /^(?:(?:.+\.)?localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(page).hostname))
 
 /** Reads the declaration; `true` is all of them. Null: no mail is sent about accounts. */
 export const readAccountMails = (raw: unknown): Result.Result<AccountMails | null, AccountError> => {

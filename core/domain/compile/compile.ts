@@ -8,8 +8,9 @@ import { visitor } from "../access/caller.ts"
 import { makeAccessResolver, recordReads } from "../access/resolve.ts"
 import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { accountMailsOf } from "../account/mails.ts"
+import type { Tenants } from "../account/tenants.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
-import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
+import type { AuthSettings, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { quoteValue, type Refusal, type Report } from "../declare/refusal.ts"
 import type { Schemas } from "../declare/schemas.ts"
 import { type Webhooks, webhooksOf } from "../declare/webhooks.ts"
@@ -38,6 +39,7 @@ import { compileRoles } from "./roles.ts"
 import type { KnownRoles } from "./roles.ts"
 import { readSchemas, refuseClashes } from "./schemas.ts"
 import { compileSubscriptions } from "./subscription.ts"
+import { readTenants } from "./tenants.ts"
 import { compileViews, type ViewScope } from "./view.ts"
 
 export type { CompiledEvent } from "../model/event.ts"
@@ -73,7 +75,9 @@ export interface Compiled {
   /** By name. */
   readonly templates: ReadonlyMap<string, Template<never>>
   /** As declared and checked; null: not given. */
-  readonly auth: AuthDeclaration | null
+  readonly auth: AuthSettings | null
+  /** Where the tenants of this process are; null: requests do not decide the tenant. */
+  readonly tenants: Tenants | null
   /** What the schemas of the service itself are called. */
   readonly schemas: Schemas
   readonly files: FilesConfig
@@ -277,6 +281,15 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const files = compileFiles(raw["files"], models, report)
   const auth = checkAuth(raw["auth"], scope)
   refuseTenant(auth?.tenant, models, report)
+  const tenants = isBag(raw["auth"])
+    ? readTenants({
+      auth: raw["auth"],
+      forms: raw["forms"],
+      models,
+      keepsAccounts: raw["authenticate"] === undefined && raw["auth"]["jwksUrl"] === undefined,
+      say
+    })
+    : null
   const hooks = compileHooks(raw["hooks"], report)
   const jobs = new Map(compileJobs(raw["jobs"], report))
   for (const { job } of hooks.values()) jobs.set(job.name, job)
@@ -329,7 +342,11 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     )
   }
   const defaults: AccessDefaults = { roles: compiledRoles, defaultAccess: options.defaultAccess }
-  const formSettings = readFormSettings(raw["forms"], auth?.tenant, say)
+  const formSettings = readFormSettings(
+    raw["forms"],
+    tenants === null ? auth?.tenant : [...tenants.known ?? []][0] ?? "1",
+    say
+  )
   const visitors = visitor(formSettings.tenant)
   const resolver = refusals.length > 0 ? null : makeAccessResolver(models, rules, defaults)
   const forms = compileForms(formDrafts, {
@@ -359,6 +376,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     jobs,
     templates: Result.getOrElse(templates, () => new Map()),
     auth,
+    tenants,
     schemas,
     files,
     tasks

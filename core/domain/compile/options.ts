@@ -10,11 +10,12 @@ import { readAccountMails } from "../account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { type Bag, isBag, isFunction, isList, isTextList } from "../bag.ts"
-import { type AuthDeclaration, defaultOptions, type Options } from "../declare/config.ts"
+import { type AuthDeclaration, type AuthSettings, defaultOptions, type Options } from "../declare/config.ts"
 import { didYouMean, quoteValue, type Report, shownAddress } from "../declare/refusal.ts"
 import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
 import type { KnownRoles } from "./roles.ts"
 import { readSources } from "./source.ts"
+import { isTenantSource } from "./tenants.ts"
 
 /** What options are checked against. */
 export interface OptionsScope {
@@ -405,7 +406,7 @@ const refuseTenant = (raw: unknown, path: string, say: Say): void => {
 }
 
 /** Checks `auth` as far as it can be without an environment. */
-export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | null => {
+export const checkAuth = (raw: unknown, of: OptionsScope): AuthSettings | null => {
   if (raw === undefined) return null
   const say: Say = (message, fix) => of.report(null, null, message, fix)
   if (!isBag(raw)) {
@@ -413,7 +414,7 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
     return null
   }
   refuseUnknownKeys(raw, authNames, "auth", say)
-  refuseTenant(raw["tenant"], "auth", say)
+  if (!isTenantSource(raw["tenant"])) refuseTenant(raw["tenant"], "auth", say)
   const { jwksUrl } = raw
   for (const name of ["url", "issuer"] as const) {
     if (raw[name] !== undefined && !isAddress(raw[name])) {
@@ -501,7 +502,8 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
     count(cache["refreshMs"], "auth.cache.refreshMs", 1, 86_400_000, 600_000, say)
     count(cache["minReloadMs"], "auth.cache.minReloadMs", 0, 86_400_000, 30_000, say)
   }
-  return raw as AuthDeclaration
+  const { tenant, ...rest } = raw as AuthDeclaration
+  return tenant === undefined || typeof tenant === "object" ? rest : { ...rest, tenant }
 }
 
 /** Settings of accounts, which only a service that keeps them reads. */
@@ -533,7 +535,9 @@ export const refuseIdleAuth = (auth: unknown, authenticate: unknown, say: Say): 
   if (!isBag(auth)) return
   const own = typeof authenticate === "function"
   if (!own && !isWebUrl(auth["jwksUrl"])) return
-  const idle = [...(own ? tokenNames : []), ...accountNames].filter((name) => auth[name] !== undefined)
+  const idle = [...(own ? tokenNames : []), ...accountNames].filter((name) =>
+    auth[name] !== undefined && !(name === "tenant" && isTenantSource(auth[name]))
+  )
   if (idle.length === 0) return
   const [them, mean] = idle.length === 1 ? ["it", "means"] : ["them", "mean"]
   say(

@@ -21,6 +21,7 @@ import type { Report } from "./refusal.ts"
 import type { RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredRoles } from "./roles.ts"
 import type { SchemasDeclaration } from "./schemas.ts"
+import type { TenantSource } from "./tenants.ts"
 import type { VersionsOf } from "./versions.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
@@ -199,8 +200,8 @@ export const defaultOptions: Options = {
 
 /** Sign-in and accounts as configured (docs/guides/authentication.md). What is left out comes from the environment or has a default. */
 export interface AuthDeclaration {
-  /** The tenant everybody signed in here works in. */
-  readonly tenant?: string | number
+  /** The tenant everybody signed in here works in; or `fromHost(…)`, `fromPath(…)`: that of the request (docs/guides/tenants.md). */
+  readonly tenant?: string | number | TenantSource
   /** Public URL of the API (`AUTH_URL`): issuer and audience of tokens. */
   readonly url?: string
   /** Signs cookies and encrypts token keys (`AUTH_SECRET`): 32 random bytes in base64. Better kept in the environment. */
@@ -231,6 +232,11 @@ export interface AuthDeclaration {
   readonly appName?: string
 }
 
+/** Sign-in as compiled. Where requests decide the tenant, it stands apart. */
+export interface AuthSettings extends Omit<AuthDeclaration, "tenant"> {
+  readonly tenant?: string | number
+}
+
 export interface TrustedAppDeclaration {
   readonly issuer: string
   readonly roles: { readonly [role: string]: string | readonly string[] }
@@ -243,6 +249,8 @@ export type AuthenticateFunction = (request: {
   readonly method: string
   readonly url: string
   readonly headers: { get(name: string): string | null }
+  /** The tenant of the host or path that was asked, where these decide. The answer has to name the same. */
+  readonly tenant?: string
 }) => Authenticated | Promise<Authenticated>
 
 export interface Authenticated {

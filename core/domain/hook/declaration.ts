@@ -60,6 +60,8 @@ export interface UnverifiedRequest {
   readonly headers: { readonly get: (name: string) => string | null }
   /** Aborts when the time to verify is over, or the sender goes away. */
   readonly signal: AbortSignal
+  /** The tenant of the host or path that was called, where these decide (`fromHost`); else null. */
+  readonly tenant: string | null
 }
 
 /** `true` or an object: somebody who may has sent it. With an `id`, the same message runs once within 24 hours. */
@@ -73,6 +75,8 @@ export interface HookMessage<Input = undefined> {
   /** What its sender calls it: the same for every copy. Null where `verify` tells none. */
   readonly id: string | null
   readonly receivedAt: Date
+  /** The tenant of the host or path that was called, where these decide (`fromHost`); else null. */
+  readonly tenant: string | null
   /** By name in lower case, without those of credentials and signatures. Most signatures do not cover them. */
   readonly headers: { readonly [name: string]: string }
   /** As it was sent: a text, or bytes where it is no text in UTF-8. */

@@ -36,6 +36,8 @@ export interface Received {
   readonly receivedAt: string
   readonly headers: { readonly [name: string]: string }
   readonly body: Uint8Array
+  /** Where requests decide the tenant. */
+  readonly tenant?: string
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -79,7 +81,7 @@ const isTexts = (value: unknown): value is { readonly [name: string]: string } =
 /** What was stored, as a message without its input; null for anything else. */
 const decode = (stored: unknown): Omit<HookMessage, "input"> | null => {
   if (!isBag(stored)) return null
-  const { base64, headers, id, receivedAt, text } = stored
+  const { base64, headers, id, receivedAt, tenant, text } = stored
   const at = typeof receivedAt === "string" ? new Date(receivedAt) : null
   if ((id !== null && typeof id !== "string") || at === null || Number.isNaN(at.getTime()) || !isTexts(headers)) {
     return null
@@ -90,6 +92,7 @@ const decode = (stored: unknown): Omit<HookMessage, "input"> | null => {
   return {
     id,
     receivedAt: at,
+    tenant: typeof tenant === "string" ? tenant : null,
     headers,
     body,
     json: () => {

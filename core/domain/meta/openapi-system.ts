@@ -470,6 +470,8 @@ export interface SystemParts {
   readonly jobs: boolean
   /** Whether there are bulk changes and imports. */
   readonly tasks: boolean
+  /** Whether what concerns all tenants is the operator's alone. */
+  readonly operated: boolean
 }
 
 /** Paths and components beside those of the resources. */
@@ -483,7 +485,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const formsTag = freeTag(subjects, "forms")
   const hooksTag = freeTag(subjects, "hooks")
   const filesTag = freeTag(subjects, "files")
-  const files = filePaths(parentPath(basePath), subjects, filesTag, parts.admin)
+  const files = filePaths(parentPath(basePath), subjects, filesTag, parts.admin && !parts.operated)
   return {
     paths: {
       ...(hasBatch ? batchPath(basePath, batchTag) : {}),

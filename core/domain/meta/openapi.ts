@@ -46,6 +46,8 @@ export interface OpenapiRequest {
   readonly jobs?: boolean
   /** Whether the service has bulk changes and imports. */
   readonly tasks?: boolean
+  /** Whether what concerns all tenants is the operator's alone. */
+  readonly operated?: boolean
   /** Whether the configuration has the extension `webhooks`. */
   readonly webhooks?: boolean
   /** Path of the resources, for example `/api/v1`. */
@@ -173,6 +175,7 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     admin: isAdmin(request),
     jobs: request.jobs === true,
     tasks: request.tasks === true,
+    operated: request.operated === true,
     functions: functionsOf(request),
     forms: request.forms ?? [],
     hooks: request.hooks ?? new Map()
