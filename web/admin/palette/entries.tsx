@@ -1,8 +1,8 @@
 /** The entries of the palette: records that match, filters, actions of the page and of the app, saved views, and pages. */
 
-import { keepPreviousData, useQueries } from "@tanstack/react-query"
+import { useQueries } from "@tanstack/react-query"
 import { ListFilter, Plus, Settings2, Zap } from "lucide-react"
-import type { ReactNode } from "react"
+import { type ReactNode, useEffect, useRef } from "react"
 import { config } from "../config.ts"
 import { detailFields, detailOf } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
@@ -16,7 +16,7 @@ import { signOut } from "../ground/session.ts"
 import { languageChoices, setLanguage, useMessages } from "../messages/locale.tsx"
 import { setPreferences } from "../messages/preferences.ts"
 import { aboutOf, addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../model/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { isolated, short } from "../model/plain.ts"
 import { usePlaces } from "../place/places.ts"
@@ -28,6 +28,8 @@ export interface Entry {
   readonly label: string
   readonly more?: string
   readonly keys?: readonly string[]
+  /** A record: whether an answer to the text has it. Until that answer comes, records of an earlier text stay. */
+  readonly found?: boolean
   readonly run: () => void
 }
 
@@ -55,7 +57,7 @@ const filterFor = (resource: Resource, text: string): string | null => {
 }
 
 /** Records that match the text, of several resources at once. */
-const useRecords = (asked: string): { readonly records: readonly Entry[]; readonly busy: boolean } => {
+const useRecords = (asked: string): { readonly records: readonly Entry[]; readonly searching: boolean } => {
   const t = useMessages()
   const reader = useReader()
   const { catalogue } = useApp()
@@ -68,11 +70,13 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
     return filter === null ? [] : [{ resource, filter }]
   }).slice(0, mostResources)
 
+  /** The last records of each resource. Without them, the list would be empty for a moment after each letter. */
+  const earlier = useRef(new Map<string, AnyPage>())
   const answers = useQueries({
     queries: searches.map(({ filter, resource }) => ({
       queryKey: ["palette", resource.name, filter],
       staleTime: 30_000,
-      placeholderData: keepPreviousData,
+      placeholderData: () => earlier.current.get(resource.name),
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
         resourceClient(resource.name).list({
           filter,
@@ -83,12 +87,22 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
     }))
   })
 
-  const recordEntry = (resource: Resource, record: AnyRecord): readonly Entry[] => {
+  const found = searches.flatMap(({ resource }, index) => {
+    const answer = answers[index]
+    return answer === undefined ? [] : [{ resource, answer }]
+  })
+  useEffect(() => {
+    if (found.length === 0) earlier.current.clear()
+    for (const { answer, resource } of found) if (answer.data) earlier.current.set(resource.name, answer.data)
+  })
+
+  const recordEntry = (resource: Resource, record: AnyRecord, found: boolean): readonly Entry[] => {
     const key = keyOf(resource, record)
     if (key === null) return []
     const detail = detailOf(resource, record, reader)
     return [{
       id: `${resource.name}/${key}`,
+      found,
       group: t.palette.records,
       icon: <Icon name={resource.view.nav?.icon ?? null} />,
       label: titleOf(resource, record),
@@ -98,10 +112,12 @@ const useRecords = (asked: string): { readonly records: readonly Entry[]; readon
   }
 
   return {
-    records: answers.flatMap(({ data }, index) =>
-      data?.items.flatMap((record) => recordEntry(searches[index]!.resource, record)) ?? []
+    records: found.flatMap(({ answer: { data, isPlaceholderData }, resource }) =>
+      data?.items.flatMap((record) => recordEntry(resource, record, !isPlaceholderData)) ?? []
     ),
-    busy: answers.some(({ isFetching }) => isFetching)
+    searching: answers.some(({ data, isFetching, isPlaceholderData }) =>
+      isFetching && (data === undefined || isPlaceholderData)
+    )
   }
 }
 
@@ -236,13 +252,13 @@ const useSettings = (): readonly Entry[] => {
   ]
 }
 
-/** The entries for a text, the best first. `busy`: records are still searched. */
-export const useEntries = (asked: string): { readonly entries: readonly Entry[]; readonly busy: boolean } => {
+/** The entries for a text, the best first. `searching`: records may still come. */
+export const useEntries = (asked: string): { readonly entries: readonly Entry[]; readonly searching: boolean } => {
   const t = useMessages()
   const { catalogue } = useApp()
   const { parts } = usePlace()
   const current = catalogue.resources.get(parts[0] ?? "")
-  const { busy, records } = useRecords(asked)
+  const { records, searching } = useRecords(asked)
   const filters = useFilters(asked, current)
   const creates = useCreates(current)
   const actions = useActions()
@@ -258,5 +274,5 @@ export const useEntries = (asked: string): { readonly entries: readonly Entry[];
       ...targets.filter(({ label, more = "" }) => matches(asked, label, more)),
       ...settings.filter(({ label }) => matches(asked, label))
     ]
-  return { entries, busy }
+  return { entries, searching }
 }

@@ -8,42 +8,51 @@ import { Dialog, Modal, ModalOverlay } from "react-aria-components"
 import { shownKeys } from "../ground/keys.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { type Entry, useEntries } from "./entries.tsx"
+import { type Held, markedOf } from "./mark.ts"
 import style from "./palette.module.css"
 
 export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNode => {
   const t = useMessages()
   const [text, setText] = useState("")
-  /** The id of the chosen entry. */
-  const [held, setHeld] = useState<string | null>(null)
+  const [held, setHeld] = useState<Held | null>(null)
+  /** Enter was pressed while no entry was marked. It runs the one that is marked next. */
+  const [entered, setEntered] = useState(false)
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  const asked = useDeferredValue(text.trim())
-  const { busy, entries } = useEntries(asked)
-  const earlier = entries.find((entry) => entry.id === held)
-  const chosen = earlier ?? entries[0]
-  const place = chosen === undefined ? 0 : entries.indexOf(chosen)
+  const typed = text.trim()
+  const asked = useDeferredValue(typed)
+  const { entries, searching } = useEntries(asked)
+  const marked = typed === asked ? markedOf(entries, asked, held, searching) : undefined
+  const place = marked === undefined ? -1 : entries.indexOf(marked)
 
-  useEffect(() => setHeld(null), [asked])
-  // Records of other resources may come later and stand before it. Enter opens the record that was marked.
-  useEffect(() => {
-    if (earlier === undefined && chosen?.group === t.palette.records) setHeld(chosen.id)
-  }, [earlier, chosen, t])
-  useEffect(() => {
-    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" })
-  }, [chosen?.id])
-
+  const hold = (entry: Entry | undefined): void => {
+    setHeld(entry === undefined ? null : { asked: typed, id: entry.id })
+    setEntered(false)
+  }
   const run = (entry: Entry): void => {
     onClose()
     entry.run()
   }
+  // Records of other resources may come later and stand before it.
+  useEffect(() => {
+    if (marked?.found === true) setHeld({ asked, id: marked.id })
+  }, [asked, marked?.found, marked?.id])
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" })
+  }, [marked?.id])
+  useEffect(() => {
+    if (entered && marked !== undefined) run(marked)
+  })
+
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
     if (step !== 0) {
       event.preventDefault()
-      setHeld(entries[(place + step + entries.length) % Math.max(1, entries.length)]?.id ?? null)
-    } else if (event.key === "Enter" && !event.nativeEvent.isComposing && chosen !== undefined) {
+      hold(entries.at((step < 0 ? Math.max(place, 0) - 1 : place + 1) % Math.max(1, entries.length)))
+    } else if (event.key === "Enter" && !event.nativeEvent.isComposing) {
       event.preventDefault()
-      run(chosen)
+      if (marked === undefined) setEntered(true)
+      else run(marked)
     }
   }
 
@@ -57,13 +66,16 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
             role="combobox"
             aria-expanded="true"
             aria-controls={`${id}-list`}
-            aria-activedescendant={chosen === undefined ? undefined : `${id}-${place}`}
+            aria-activedescendant={marked === undefined ? undefined : `${id}-${place}`}
             aria-label={t.palette.placeholder}
             placeholder={t.palette.placeholder}
             autoComplete="off"
             spellCheck={false}
             value={text}
-            onChange={({ target }) => setText(target.value)}
+            onChange={({ target }) => {
+              setText(target.value)
+              setEntered(false)
+            }}
             onKeyDown={onKeyDown}
           />
           <div ref={list} id={`${id}-list`} role="listbox" aria-label={t.palette.placeholder} className={style.list}>
@@ -74,9 +86,9 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
                   id={`${id}-${index}`}
                   role="option"
                   tabIndex={-1}
-                  aria-selected={entry === chosen}
+                  aria-selected={entry === marked}
                   className={style.item}
-                  onMouseMove={() => setHeld(entry.id)}
+                  onMouseMove={() => hold(entry)}
                   onClick={() => run(entry)}
                   onKeyDown={() => {}}
                 >
@@ -84,7 +96,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
                   <bdi className="cut">{entry.label}</bdi>
                   {entry.more !== undefined && <bdi className="dim cut">{entry.more}</bdi>}
                   <span className={style.keys} aria-hidden="true">
-                    {(entry === chosen ? shownKeys("Enter") : entry.keys ?? []).map((key) => <kbd key={key}>{key}
+                    {(entry === marked ? shownKeys("Enter") : entry.keys ?? []).map((key) => <kbd key={key}>{key}
                     </kbd>)}
                   </span>
                 </div>
@@ -92,7 +104,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
             ))}
           </div>
           {entries.length === 0 && (
-            <p className={style.none} role="status">{busy ? t.palette.searching : t.palette.nothing}</p>
+            <p className={style.none} role="status">{searching ? t.palette.searching : t.palette.nothing}</p>
           )}
         </Dialog>
       </Modal>
