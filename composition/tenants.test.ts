@@ -83,7 +83,8 @@ describe("lookups of hosts", () => {
     const failures: unknown[] = []
     const answers = new Map<string, () => Promise<string>>([
       ["b.example", () => Promise.reject(new Error("away"))],
-      ["c.example", () => new Promise(() => {})],
+      // It answers after the limit, which is one turn.
+      ["c.example", () => new Promise((resolve) => setTimeout(resolve, 200, "3"))],
       ["d.example", () => {
         throw new Error("broken")
       }],
