@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomBytes } from "node:crypto"
-import { realpathSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -57,24 +57,88 @@ const withClient = async <A>(url: string, database: string, work: (client: Clien
   }
 }
 
+/** How long a connection waits for the next statement. A server that nobody uses ends, and a test may count connections of its own. */
+const waitsMs = 1_000
+
+/** The clock of the machine, whatever a test does to that of its process. */
+const { clearTimeout, setTimeout } = globalThis
+
+/** Statements after which a connection is not as new, or not like the next one. */
+const lasting =
+  /\b(?:begin|temp|temporary|listen|prepare|advisory\w*|session\w*|set_config|alter\s+(?:database|role|system))\b|(?:^|;)\s*set\b/i
+
+/**
+ * Connections to a database that wait for the next statement: to open one costs the server more than most statements do. As many are open as are used at
+ * a time.
+ */
+const connectionsTo = (url: string, database: string) => {
+  /** Each with what ends its waiting. */
+  const waiting = new Map<Client, () => void>()
+  const next = async (): Promise<Client> => {
+    const [first] = waiting
+    if (first === undefined) return connect(url, database)
+    first[1]()
+    return first[0]
+  }
+  const wait = (client: Client): void => {
+    const stop = (): void => {
+      waiting.delete(client)
+      clearTimeout(timer)
+      client.off("end", stop)
+    }
+    const timer = setTimeout(() => {
+      stop()
+      void client.end()
+    }, waitsMs)
+    client.once("end", stop)
+    waiting.set(client, stop)
+  }
+  /** Ends those that wait. */
+  const end = async (): Promise<void> => {
+    await Promise.all(Array.from(waiting, ([client, stop]) => {
+      stop()
+      return client.end()
+    }))
+  }
+  return {
+    end,
+    /** Runs `sql`, which `work` sends. */
+    run: async <A>(sql: string, work: (client: Client) => Promise<A>): Promise<A> => {
+      // It may be about to end one of them.
+      if (sql.includes("pg_terminate_backend")) await end()
+      const client = await next()
+      try {
+        const result = await work(client)
+        if (lasting.test(sql)) await client.end()
+        else wait(client)
+        return result
+      } catch (error) {
+        await client.end()
+        throw error
+      }
+    }
+  }
+}
+
 /** Any number that means "templates" to everybody here. */
 const templateLock = 740_118
 
 /** Makes out of an empty database what its clones are to have. */
 type Fill = (url: string, name: string) => Promise<void>
 
-/** A template of a name, filled once; processes that want it at the same time wait for each other. */
-const ensureTemplate = (url: string, name: string, fill: Fill): Promise<string> =>
+const isTemplate = async (client: Client, name: string): Promise<boolean> =>
+  (await client.query("select 1 from pg_database where datname = $1 and datistemplate", [name])).rowCount === 1
+
+/** Makes a template of a name; processes that want it at the same time wait for each other. */
+const makeTemplate = (url: string, name: string, fill: Fill): Promise<void> =>
   withClient(url, "postgres", async (client) => {
     await client.query("select pg_advisory_lock($1)", [templateLock])
-    const found = await client.query("select 1 from pg_database where datname = $1 and datistemplate", [name])
-    if (found.rowCount === 1) return name
+    if (await isTemplate(client, name)) return
     // What a run that broke off left behind has the name but is no template yet.
     await client.query(`drop database if exists ${name}`)
     await client.query(`create database ${name} template template0`)
     await fill(urlOf(url, name), name)
     await client.query(`alter database ${name} with is_template true`)
-    return name
   })
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
@@ -125,6 +189,49 @@ const openServer = async (): Promise<{ readonly url: string; readonly release: (
     : { url: given.includes("?") ? given : `${given}?`, release: () => Promise.resolve() }
 }
 
+/** Where Linux has files in memory. */
+const memory = "/dev/shm"
+const enough = 4 * 2 ** 30
+
+const hasMemory = (): boolean => {
+  if (process.platform !== "linux" || process.env["TEST_POSTGRES_URL"] !== undefined || !existsSync(memory)) {
+    return false
+  }
+  const { bavail, bsize } = statfsSync(memory)
+  return bavail * bsize > enough && process.availableMemory() > enough
+}
+
+/**
+ * Where clones are, as the end of a statement: in memory, where this machine has plenty. A database is three hundred files, which some file systems are slow to
+ * make after others were deleted. Templates stay on the disk, so nothing is in memory after a run.
+ */
+const placeInMemory = async (client: Client): Promise<string> => {
+  if (!hasMemory()) return ""
+  const { rows: [row] } = await client.query<{ readonly id: string }>(
+    "select system_identifier::text id from pg_control_system()"
+  )
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8")
+  const name = `test_memory_${digestOf(`${row?.id} ${boot}`)}`
+  const known = async (): Promise<boolean> =>
+    (await client.query("select 1 from pg_tablespace where spcname = $1", [name])).rowCount === 1
+  const place = join(memory, name)
+  if (!await known()) {
+    await client.query("select pg_advisory_lock($1)", [templateLock])
+    try {
+      if (!await known()) {
+        mkdirSync(place, { recursive: true, mode: 0o700 })
+        const { gid, uid } = statSync(join(folder, "data"))
+        chownSync(place, uid, gid)
+        await client.query(`create tablespace ${name} location '${place}'`)
+      }
+    } finally {
+      await client.query("select pg_advisory_unlock($1)", [templateLock])
+    }
+  }
+  // Somebody may have emptied the folder meanwhile.
+  return existsSync(place) ? ` tablespace ${name}` : ""
+}
+
 /** Extensions that tests may use. */
 const extensions = "create extension if not exists pg_trgm; create extension if not exists citext;"
 
@@ -149,22 +256,45 @@ export const openPrepared = (name: string, fill: (url: string) => Promise<void>)
     await fill(url)
   })
 
-const openClone = async (wanted: string, fill: Fill): Promise<TestDatabase> => {
-  const server = await openServer()
-  const template = await ensureTemplate(server.url, wanted, fill)
-  const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
-  await withClient(server.url, "postgres", async (client) => {
+/** The connections of this process to the database of a server that belongs to nobody. */
+const administrations = new Map<string, ReturnType<typeof connectionsTo>>()
+
+const administrationOf = (url: string): ReturnType<typeof connectionsTo> => {
+  const known = administrations.get(url) ?? connectionsTo(url, "postgres")
+  administrations.set(url, known)
+  return known
+}
+
+/** Servers that this process has made ready. */
+const ready = new Set<string>()
+
+const makeReady = (url: string): Promise<void> =>
+  withClient(url, "postgres", async (client) => {
     await dropAbandoned(client)
     if (process.env["TEST_POSTGRES_URL"] === undefined) await stopAutovacuum(client)
-    // Copied as files: an eighth of the CPU time of a copy through the log, which is how the server copies unless asked.
-    await client.query(`create database ${name} template ${template} strategy file_copy`)
+    ready.add(url)
   })
+
+const openClone = async (template: string, fill: Fill): Promise<TestDatabase> => {
+  const server = await openServer()
+  const { url } = server
+  if (!ready.has(url)) await makeReady(url)
+  const administration = administrationOf(url)
+  const administrate = <A>(work: (client: Client) => Promise<A>): Promise<A> => administration.run("", work)
+  const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
+  if (!await administrate((client) => isTemplate(client, template))) await makeTemplate(url, template, fill)
+  // Copied as files: an eighth of the CPU time of a copy through the log, which is how the server copies unless asked.
+  await administrate(async (client) => {
+    const place = await placeInMemory(client)
+    await client.query(`create database ${name} template ${template} strategy file_copy${place}`)
+  })
+  const connections = connectionsTo(url, name)
   return {
     name,
-    url: urlOf(server.url, name),
-    execute: (sql) => withClient(server.url, name, async (client) => void await client.query(sql)),
+    url: urlOf(url, name),
+    execute: (sql) => connections.run(sql, async (client) => void await client.query(sql)),
     rows: (sql) =>
-      withClient(server.url, name, async (client) => {
+      connections.run(sql, async (client) => {
         const result = await client.query<Array<string | null>>({
           text: sql,
           rowMode: "array",
@@ -172,12 +302,15 @@ const openClone = async (wanted: string, fill: Fill): Promise<TestDatabase> => {
         })
         return result.rows
       }),
-    disconnectAll: () =>
-      withClient(server.url, "postgres", async (client) => {
-        await client.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name])
-      }),
+    disconnectAll: async () => {
+      await connections.end()
+      await administrate((client) =>
+        client.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name])
+      )
+    },
     drop: async () => {
-      await withClient(server.url, "postgres", (client) => client.query(`drop database if exists ${name} with (force)`))
+      await connections.end()
+      await administrate((client) => client.query(`drop database if exists ${name} with (force)`))
       await server.release()
     }
   }
