@@ -185,12 +185,15 @@ export const makeTenantAuths = (
   assembly: Assembly,
   settings: Settings,
   database: AuthDatabase,
-  more: AuthMore = {}
+  moreOf: (tenant: string) => AuthMore = () => ({})
 ): TenantAuths | null => {
   const { tenants } = assembly.compiled
   if (tenants === null) return null
   return new Map(
-    Array.from(tenants.known ?? [], (tenant) => [tenant, makeAuth(assembly, settings, database, more, tenant)])
+    Array.from(
+      tenants.known ?? [],
+      (tenant) => [tenant, makeAuth(assembly, settings, database, moreOf(tenant), tenant)]
+    )
   )
 }
 

@@ -294,14 +294,16 @@ const openAccounts = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Accounts, never, Scope.Scope> {
   const pool = yield* opened(() => openPool(authUrl, settings.connections.auth, authSilenceMs), ({ end }) => end())
   if (!keepsAccounts(assembly)) return { auth: null, tenantAuths: null, ready: null }
-  const more = {
-    // A tunnel's host is of no tenant.
-    origins: dev && assembly.compiled.tenants === null ? tunnelOrigins : [],
-    onError: (cause: unknown) => log.event("error", "auth", { error: classOf(cause), code: codeBehind(cause) }),
-    log: ({ event, level, ...rest }: AuthEvent) => log.event(level, event, rest)
-  }
-  const tenantAuths = makeTenantAuths(assembly, settings, pool, more)
-  const auth = tenantAuths === null ? makeAuth(assembly, settings, pool, more) : null
+  /** What is written says whose accounts it is about, where each tenant has its own. */
+  const moreOf = (whose: { readonly tenant?: string }) => ({
+    onError: (cause: unknown) =>
+      log.event("error", "auth", { error: classOf(cause), code: codeBehind(cause), ...whose }),
+    log: ({ event, level, ...rest }: AuthEvent) => log.event(level, event, { ...rest, ...whose })
+  })
+  const tenantAuths = makeTenantAuths(assembly, settings, pool, (tenant) => moreOf({ tenant }))
+  const auth = tenantAuths === null
+    ? makeAuth(assembly, settings, pool, { ...moreOf({}), origins: dev ? tunnelOrigins : [] })
+    : null
   if (authUrl === url) return { auth, tenantAuths, ready: null }
   const asked = yield* opened(() => openPool(authUrl, 1, readyMs), ({ end }) => end())
   return { auth, tenantAuths, ready: accountsReady(asked, authMigrations(assembly.compiled)) }

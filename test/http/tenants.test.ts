@@ -154,6 +154,8 @@ const authOf = (tenant: string): Auth => {
   return auth
 }
 
+const log: string[] = []
+
 describe("by host", () => {
   let ann: Person
   let bob: Person
@@ -164,6 +166,7 @@ describe("by host", () => {
       configOf(fromHost({ suffix: ".shop.test", tenants: ["acme", "globex-2"], hosts: { "acme.example": "acme" } })),
       {
         schema,
+        log: (line) => void log.push(line),
         env: {
           AUTH_URL: "https://admin.test:8443",
           SERVICE_SMTP_URL: "smtp://127.0.0.1:1",
@@ -415,6 +418,16 @@ describe("by host", () => {
     expect(await who(acme, ann.token)).toContain(ann.id)
     expect(await who(acme, ann.token)).not.toContain(bob.id)
     expect(await who(globex, bob.token)).not.toContain(ann.id)
+  })
+
+  it("every line of the log about somebody says whose accounts they are in", () => {
+    const about = (event: string) =>
+      log.map((line) => JSON.parse(line) as Answered).filter((line) => line["event"] === event)
+    for (const event of ["sign-in-ok", "account-created", "key-created", "password-changed"]) {
+      expect(about(event).length, event).toBeGreaterThan(0)
+      for (const { tenant, user } of about(event)) expect(tenant).toBe(user === ann.id ? "acme" : "globex-2")
+    }
+    for (const { tenant } of about("request")) expect([undefined, "acme", "globex-2"]).toContain(tenant)
   })
 
   describe("hostile requests", () => {

@@ -56,8 +56,10 @@ export const migrate = async (url: string, wanted: readonly Migration[]): Promis
 /** Starts it on a free port, with cheap hashes of passwords. `schema`: SQL of the project's own tables. */
 export const openServer = async (
   config: Config,
-  { env = {}, port: wanted, schema = "" }: {
+  { env = {}, log = () => {}, port: wanted, schema = "" }: {
     readonly schema?: string
+    /** Takes the lines of the log. */
+    readonly log?: (line: string) => void
     readonly port?: number
     readonly env?: { readonly [name: string]: string }
   } = {}
@@ -78,7 +80,7 @@ export const openServer = async (
         AUTH_SECRET: "a secret of the tests, long enough for everything",
         ...env
       },
-      log: () => {}
+      log
     }
   )
   return {
