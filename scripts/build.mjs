@@ -1,7 +1,8 @@
 // Builds the JavaScript and the type declarations that the package ships, into an empty dist/: what an earlier build
-// left there would be published too. It never checks: `npm run typecheck` and `npm test` do. An argument names another folder than dist/.
+// left there would be published too. It never checks: `npm run typecheck` and `npm test` do. An argument names another folder than dist/, and `--quick` after it
+// takes the admin app as browser tests have it, which is less well compressed.
 import { spawnSync } from "node:child_process"
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { slimTypes, vendorInto } from "./vendor.mjs"
@@ -29,9 +30,14 @@ mkdirSync(reference, { recursive: true })
 const parts = ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css", "LICENSE", "NOTICE"]
 for (const part of parts) copyFileSync(join(root, "node_modules", "swagger-ui-dist", part), join(reference, part))
 
-// The admin app, as small as it can be, with its sizes checked.
-const { buildWeb } = await import("./web.mjs")
-await buildWeb(join(out, "web", "app"), { whole: true })
+const { buildWeb, ensureWeb } = await import("./web.mjs")
+const app = join(out, "web", "app")
+if (process.argv[3] === "--quick") {
+  cpSync(await ensureWeb(), app, { recursive: true })
+} else {
+  // The admin app, as small as it can be, with its sizes checked.
+  await buildWeb(app, { whole: true })
+}
 
 // `npm link` and a checkout run the command straight from dist.
 const command = join(out, "composition", "cli", "main.js")

@@ -233,13 +233,13 @@ export const buildWeb = async (out, { whole }) => {
   if (sizes.some(({ exceeded }) => exceeded)) throw new Error("The admin app is larger than web/budgets.json allows.")
 }
 
-/** Builds dist/web/app when the sources are not those it was built from. */
+/** Builds dist/web/app when the sources are not those it was built from. Gives the folder. */
 export const ensureWeb = async (say = (text) => process.stderr.write(`${text}\n`)) => {
   const out = join(root, "dist", "web", "app")
   const wanted = sourceHash()
   const stampFile = join(out, stamp)
   const isBuilt = () => existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted
-  if (isBuilt()) return
+  if (isBuilt()) return out
   say("Building the admin app …")
   const started = performance.now()
   // Beside it and then in its place: a server that runs keeps what it has read, and two builds do not mix.
@@ -258,6 +258,7 @@ export const ensureWeb = async (say = (text) => process.stderr.write(`${text}\n`
   }
   rmSync(draft, { recursive: true, force: true })
   say(`Admin app built in ${((performance.now() - started) / 1000).toFixed(1)} s.`)
+  return out
 }
 
 const freePort = () =>
