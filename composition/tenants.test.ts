@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import type { TenantLookup, Tenants } from "../core/domain/account/tenants.ts"
 import { accountsSchema, makeEdgeTenants, ofTenant, tenantJobs, tenantSecret } from "./tenants.ts"
 
@@ -77,6 +77,31 @@ describe("lookups of hosts", () => {
     const edge = makeEdgeTenants(tenantsOf(lookup), "https://admin.example", null, () => {}, { hosts: 2 })
     for (const host of ["b.example", "c.example", "d.example", "b.example"]) await ask(edge, host)
     expect(lookup).toHaveBeenCalledTimes(4)
+  })
+
+  it("are forgotten for no host that is of none, however many of these are named", async () => {
+    const lookup = vi.fn((host: string) => host === "b.example" ? "2" : null)
+    const edge = makeEdgeTenants(tenantsOf(lookup), "https://admin.example", null, () => {}, { hosts: 2 })
+    for (const host of ["b.example", "x1.example", "x2.example", "x3.example", "b.example"]) await ask(edge, host)
+    expect(lookup).toHaveBeenCalledTimes(4)
+  })
+
+  it("leave a host what it was while nobody answers, and not for ever", async () => {
+    let answer = (): string => "2"
+    const clock = vi.spyOn(performance, "now")
+    onTestFinished(() => clock.mockRestore())
+    const edge = makeEdgeTenants(tenantsOf(() => answer()), "https://admin.example", null, () => {}, { keptMs: 1_000 })
+    clock.mockReturnValue(0)
+    expect(await ask(edge, "b.example")).toBe("2")
+    answer = () => {
+      throw new Error("away")
+    }
+    clock.mockReturnValue(9_999)
+    expect(await ask(edge, "b.example")).toBe("2")
+    clock.mockReturnValue(10_000)
+    expect(await ask(edge, "b.example")).toBe("503")
+    answer = () => "3"
+    expect(await ask(edge, "b.example")).toBe("3")
   })
 
   it("that fail, are late or too many are a 503, and are not remembered", async () => {

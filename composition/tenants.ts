@@ -78,12 +78,16 @@ const usualLimits: LookupLimits = { timeMs: 2_000, keptMs: 60_000, absentMs: 10_
 const notNow = () =>
   problem("unavailable", "The service cannot answer right now. Try again soon.", {}, { "retry-after": "2" })
 
-/** Asks the application which tenant a host is of. Rejects where it does not say so in time. */
+/**
+ * Asks the application which tenant a host is of. Rejects where it does not say so in time. Hosts that are of none are kept apart, so that whoever names many of
+ * them makes no host of a tenant forgotten. While the application does not answer, such a host stays what it was, for ten times as long.
+ */
 const makeLookup = (
   tenants: Tenants,
   { absentMs, asking, hosts, keptMs, timeMs }: LookupLimits
 ): (host: string) => string | null | Promise<string | null> => {
-  const kept = new BoundedMap<string, { readonly tenant: string | null; readonly until: number }>(hosts)
+  const present = new BoundedMap<string, { readonly tenant: string; readonly until: number }>(hosts)
+  const absent = new BoundedMap<string, number>(hosts)
   const under = new Map<string, Promise<string | null>>()
   const ask = async (host: string): Promise<string | null> => {
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -93,23 +97,34 @@ const makeLookup = (
     try {
       const said = await Promise.race([Promise.resolve(tenants.lookup?.(host)), late])
       const tenant = tenantSaid(tenants, said)
-      kept.set(host, { tenant, until: performance.now() + (tenant === null ? absentMs : keptMs) })
+      if (tenant === null) {
+        present.delete(host)
+        absent.set(host, performance.now() + absentMs)
+      } else present.set(host, { tenant, until: performance.now() + keptMs })
       return tenant
     } finally {
       clearTimeout(timer)
     }
   }
-  return (host) => {
-    const known = kept.get(host)
-    if (known !== undefined && known.until > performance.now()) return known.tenant
+  const begin = (host: string): Promise<string | null> => {
     const earlier = under.get(host)
     if (earlier !== undefined) return earlier
-    if (under.size >= asking) throw new Error("too many lookups of hosts are under way")
+    if (under.size >= asking) return Promise.reject(new Error("too many lookups of hosts are under way"))
     const asked = ask(host)
     under.set(host, asked)
     const over = (): void => void under.delete(host)
     asked.then(over, over)
     return asked
+  }
+  return (host) => {
+    const now = performance.now()
+    const known = present.get(host)
+    if (known !== undefined && known.until > now) return known.tenant
+    if (known === undefined && (absent.get(host) ?? 0) > now) return null
+    return begin(host).catch((error: unknown) => {
+      if (known !== undefined && known.until + 9 * keptMs > performance.now()) return known.tenant
+      throw error
+    })
   }
 }
 
