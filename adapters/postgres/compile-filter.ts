@@ -8,8 +8,8 @@ import { merged } from "../../core/domain/filter/merge.ts"
 import type { Comparison, FilterTree, Operand, RelatedTree, Way } from "../../core/domain/filter/tree.ts"
 import { allOf } from "../../core/domain/filter/tree.ts"
 import { isRanked, rankText, sortText, valueText } from "../../core/domain/model/expression.ts"
-import type { Field, FieldOf } from "../../core/domain/model/model.ts"
-import { elementField } from "../../core/domain/model/model.ts"
+import type { Field, FieldOf, Model } from "../../core/domain/model/model.ts"
+import { elementField, identityOf } from "../../core/domain/model/model.ts"
 import { fitsMoney } from "../../core/domain/value/exact.ts"
 import { identifier, listSql, quoted, tableOf, valueSql, valuesSql, type Writer } from "./sql.ts"
 
@@ -112,6 +112,32 @@ const write = (tree: FilterTree, alias: string, writer: Writer): string => {
     }
   }
 }
+
+/** The value that a condition asks of the tenant's column; null where it asks none of every row. */
+const tenantValue = (tenant: Field, where: FilterTree): Operand | null => {
+  const conjuncts = where.op === "and" ? where.items : [where]
+  for (const tree of conjuncts) {
+    if (tree.op === "compare" && tree.is === "=" && tree.field === tenant) return tree.value
+  }
+  return null
+}
+
+/**
+ * Joins the rows `t` with the keys of rows that were found by a condition. `other` names the place of each part of the key. The tenant stands here as the
+ * value that the condition asks for: by the place alone no planner knows that the rows are in one partition.
+ */
+export const sameRows = (
+  model: Model,
+  where: FilterTree,
+  other: (field: Field, at: number) => string,
+  writer: Writer
+): string =>
+  identityOf(model).map((field, at) => {
+    const value = field === model.tenant ? tenantValue(field, where) : null
+    return `${columnOf("t", field)} = ${
+      value === null ? other(field, at) : valueSql(field, writer.add({ of: "operand", operand: value, field }))
+    }`
+  }).join(" and ")
 
 /** Joins what the caller sees at the end of a way to the rows `near`, as `far`. */
 export const joinSql = (

@@ -11,7 +11,7 @@ import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import { cellEnd, hasTimes, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, passing, placeOf, sortOf, truthSql } from "./compile-filter.ts"
+import { columnOf, conditionSql, passing, placeOf, sameRows, sortOf, truthSql } from "./compile-filter.ts"
 import { judgedWalks, type Pledge, walkStatement } from "./compile-walks.ts"
 import { cellSql, givenArguments, identifier, type Statement, Writer } from "./sql.ts"
 
@@ -177,7 +177,7 @@ const compile = (
     const position = `${writer.add({ of: "offset" })}::bigint`
     const identity = identityOf(model)
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
-    const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
+    const pairs = sameRows(model, shape.where, (field) => columnOf("p", field), writer)
     // Rows and their number are of one snapshot, so a walk from the beginning finds the same page.
     const total = "\"rows in all\""
     const all = condition([])
@@ -197,7 +197,7 @@ const compile = (
     const all = anyOf(branches)
     const identity = identityOf(model)
     const keys = identity.map((field) => columnOf("t", field)).join(", ")
-    const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
+    const pairs = sameRows(model, shape.where, (field) => columnOf("p", field), writer)
     return writer.finish(
       `select ${list} from (select ${keys} from ${table()} t${
         condition(all)

@@ -8,7 +8,7 @@ import { pathOf } from "../../core/domain/filter/tree.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape, RelatedPlan } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
-import { columnOf, conditionSql, keepsBlanks } from "./compile-filter.ts"
+import { columnOf, conditionSql, keepsBlanks, sameRows } from "./compile-filter.ts"
 import { orderSql, outputs } from "./compile-page.ts"
 import { joinedOrder } from "./compile-walks.ts"
 import { arrayLiteral, canonicalRows, type Statement, tableOf, timestampFromText, Writer } from "./sql.ts"
@@ -47,7 +47,7 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   // The array has the column's own type, whatever that is: the second argument is only there for its type. Beside null a domain counts as the type below
   // it: a value that breaks the rule of a domain belongs to no row.
   const values =
-    `unnest(coalesce(${writer.given(0)}, (select array[${columnOf("o", to)}, null] from ${table} o limit 0)))` +
+    `unnest(coalesce(${writer.given(0)}, (select array[${columnOf("o", to)}, null] from ${table} o where false)))` +
     " with ordinality p(id, n)"
   const pairs = `${near} = p.id` +
     (padded(plan).length === 0 ? "" : ` and (${keepsBlanks(near)} or p.n <> all(${writer.given(1)}::bigint[]))`)
@@ -82,7 +82,7 @@ export const writeRelated = (plan: RelatedPlan, writer: Writer): Statement => {
   const next =
     `select r.f::text collate pg_catalog."default", ${keys}, ${from}, r.d + 1 from ${tree} r join ${table} t on ${near} = r.f${visible}` +
     ` where r.d < ${how.depth}`
-  const same = identity.map((field, i) => `${columnOf("t", field)} = r.k${i}`).join(" and ")
+  const same = sameRows(model, shape.where, (_, i) => `r.k${i}`, writer)
   return writer.finish(
     `with recursive ${tree} as (${first} union ${next}) select ${
       columns.map((column) => `${column}, `).join("")

@@ -9,7 +9,7 @@ import { always, anyOf, not, pathOf } from "../../core/domain/filter/tree.ts"
 import { sortText } from "../../core/domain/model/expression.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
-import { columnOf, conditionSql, joinSql, passing, placeOf, sortOf, writtenOnce } from "./compile-filter.ts"
+import { columnOf, conditionSql, joinSql, passing, placeOf, sameRows, sortOf, writtenOnce } from "./compile-filter.ts"
 import { cellSql, identifier, type Statement, tableOf, type Writer } from "./sql.ts"
 
 /**
@@ -313,7 +313,7 @@ export const walkStatement = (
       const list = [...own.map((_, i) => `u.c${i}`), "u.p"].join(", ")
       return writer.finish(`${head}select ${list} from ${rows} u${sorted} limit ${shape.limit}`)
     }
-    const pairs = identity.map((field, i) => `${columnOf("t", field)} = u.c${i}`).join(" and ")
+    const pairs = sameRows(page.shape.model, page.shape.where, (_, i) => `u.c${i}`, writer)
     return writer.finish(
       `${head}select ${[...own, "u.p"].join(", ")} from (select * from ${rows} u${sorted} limit ${shape.limit}` +
         `${offset === null ? "" : ` offset ${offset}`}) u join ${writer.from(page.shape.model)} t on ${pairs}${sorted}`

@@ -277,13 +277,17 @@ const updateSql = (
     } where ${where} returning ${cells}`
 }
 
-/** Rows by a condition on their keys, within the caller's tenant. */
+/** Rows by a condition on their keys, within the caller's tenant: a value of its own, also where the keys have it, as no list of values finds a partition. */
 const keysSql = (model: Model, keys: readonly string[], writer: Writer): string =>
   [
     ...keys,
-    ...identityOf(model).slice(model.key.length).map((field) =>
-      `${columnOf("t", field)} = ${writer.add({ of: "operand", operand: { of: "caller", value: "tenant" }, field })}`
-    )
+    ...model.tenant === null
+      ? []
+      : [
+        `${columnOf("t", model.tenant)} = ${
+          writer.add({ of: "operand", operand: { of: "caller", value: "tenant" }, field: model.tenant })
+        }`
+      ]
   ].join(" and ")
 
 /**

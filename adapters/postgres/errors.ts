@@ -30,6 +30,15 @@ const isPolicy = (error: SqlError): boolean => {
     cause.routine === "ExecWithCheckOptions"
 }
 
+/**
+ * Whether a partitioned table has no partition for a row, or a partition is not for it. Broken checks have the same code, but another origin in the server.
+ */
+const isWithoutPartition = (error: SqlError): boolean => {
+  const { cause } = error.reason
+  return sqlState(error) === "23514" && isBag(cause) &&
+    (cause["routine"] === "ExecFindPartition" || cause["routine"] === "ExecPartitionCheckEmitError")
+}
+
 /** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes. */
 const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
   "0A000": "Unsupported", // feature_not_supported
@@ -90,6 +99,7 @@ export const violatedBy = ({ reason: { cause } }: SqlError): Violated | null => 
 /** The reason of a failure. Null when it is none that a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
+  if (isWithoutPartition(error)) return "NoPartition"
   const reason = state === null ? null : byState[state] ?? byClass[state.slice(0, 2)] ?? outageOfCode(state)
   if (reason !== null) return reason
   if (state !== null && ofUsers.test(state)) return "Check"

@@ -149,7 +149,20 @@ const tablesSql = `select c.oid::text, json_build_object(
   'name', c.relname,
   'kind', case when c.relkind in ('r', 'p') and c.relispartition then 'partition' when c.relkind = 'r' then 'table' when c.relkind = 'p' then 'partitioned'
     when c.relkind = 'v' then 'view' when c.relkind = 'm' then 'materialized view' else 'foreign' end,
-  'rows', case when c.reltuples >= 0 then c.reltuples end,
+  -- of a partitioned table the server keeps a number of rows only when somebody analyzes it
+  'rows', case when c.relkind = 'p' then (select sum(l.reltuples) from pg_partition_tree(c.oid) p join pg_class l on l.oid = p.relid
+      where p.isleaf and l.reltuples >= 0)
+    when c.reltuples >= 0 then c.reltuples end,
+  'partitions', (select json_build_object(
+      'by', case k.partstrat when 'l' then 'list' when 'r' then 'range' else 'hash' end,
+      'columns', (select json_agg(a.attname order by n.i) from unnest(k.partattrs::int2[]) with ordinality n(number, i)
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum = n.number and n.number > 0),
+      'below', coalesce((select json_agg(distinct a.attname) from pg_partition_tree(c.oid) p
+        join pg_partitioned_table l on l.partrelid = p.relid and p.level > 0
+        join pg_attribute a on a.attrelid = p.relid and a.attnum = any(l.partattrs::int2[])), '[]'),
+      'count', (select count(*) from pg_inherits i where i.inhparent = c.oid),
+      'rest', k.partdefid <> 0)
+    from pg_partitioned_table k where k.partrelid = c.oid),
   'columns', ${columnsSql},
   'primaryKey', (select ${
   namesOf("p.conrelid", "p.conkey")

@@ -313,7 +313,7 @@ export abstract class Reader implements RecordsReader {
   }
 
   holding(
-    { field, model, texts }: Parameters<RecordsReader["holding"]>[0]
+    { field, model, tenant, texts }: Parameters<RecordsReader["holding"]>[0]
   ): Effect.Effect<readonly string[], RecordsError> {
     const column = identifier(field.column)
     const [from, text] = field.kind === "list"
@@ -321,10 +321,13 @@ export abstract class Reader implements RecordsReader {
       : [tableOf(model), column]
     const whole = `${text}::text`
     const plain = `split_part(${whole}, '?', 1)`
+    const own = tenant === undefined || model.tenant === null ? null : `${identifier(model.tenant.column)} = $2`
     return Effect.map(
       this.run(
-        `select distinct ${whole} from ${from} where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
-        [JSON.stringify(texts)],
+        `select distinct ${whole} from ${from} where ${
+          own === null ? "" : `${own} and `
+        }${plain} in (select jsonb_array_elements_text($1::jsonb))`,
+        [JSON.stringify(texts), ...own === null ? [] : [tenant]],
         once
       ),
       (rows) => rows.flatMap((row) => row[0] ?? [])

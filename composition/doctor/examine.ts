@@ -49,6 +49,7 @@ import { checkForeign, checkTakenOver, ownSchemas } from "./foreign.ts"
 import { checkFunctions } from "./functions.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkJobs } from "./jobs.ts"
+import { checkPartitions } from "./partitions.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
 
 /** Connects with a setting of its own, and checks whether the session has it. */
@@ -83,6 +84,7 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
     const indexes = checkIndexes(model, table, compiled, basis)
     return [
       ...checkColumns(model, table, compiled, facts.server.user),
+      ...checkPartitions(model, table, facts.tables.values(), basis),
       // Versions are read record by record, for which their table has an index. Others are worth their cost once it is large.
       ...versions.has(model.name) ? indexes.filter(({ level }) => level !== "note") : indexes
     ]

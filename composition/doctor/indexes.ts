@@ -128,6 +128,7 @@ export const checkIndexes = (
   const tenant = model.tenant
   const keys = model.key.map((field) => field.column)
   const live = model.softDelete === null ? "" : ` where ${quotedName(model.softDelete.column)} is null`
+  // On a partitioned table the database makes it partition by partition, and locks each against writes meanwhile.
   const concurrently = table.kind === "partitioned" ? "" : "concurrently "
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
   const index = (columns: readonly string[], expression: string | null = null): string => {
@@ -295,7 +296,16 @@ export const checkIndexes = (
   }
   for (const each of table.indexes) {
     const columns = each.columns.map((column) => column.name)
-    if (!each.valid) {
+    if (!each.valid && table.kind === "partitioned") {
+      say(
+        "index",
+        null,
+        `The index ${each.name} is not on every partition, so it is not used.`,
+        [],
+        "warning",
+        "Make it on each partition, and attach these indexes to it: docs/guides/partitions.md."
+      )
+    } else if (!each.valid) {
       say("index", null, `The index ${each.name} is invalid: it was not built to the end.`, [
         `reindex index concurrently ${tableName({ schema: table.schema, table: each.name })};`
       ], "warning")

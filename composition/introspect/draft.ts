@@ -299,11 +299,15 @@ const draftResource = (
   const field = (column: ColumnFacts | null): string | null => column === null ? null : names.get(column.name)!
   for (const column of table.columns) {
     const own = names.get(column.name)!
+    const rest = key.flatMap((name) => name === column.name ? [] : names.get(name) ?? [])
     if (
       /^(?:tenant|organi[sz]ation|workspace|account|company)_id$/.test(column.name) && !column.nullable &&
-      !key.includes(column.name)
+      (rest.length === key.length || rest.length > 0)
     ) {
-      notes.push(`tenant: ${JSON.stringify(own)} would limit callers to their own tenant's records`)
+      const short = rest.length === key.length
+        ? ""
+        : `, and primaryKey: ${JSON.stringify(rest.length === 1 ? rest[0] : rest)} is enough within it`
+      notes.push(`tenant: ${JSON.stringify(own)} would limit callers to their own tenant's records${short}`)
     }
     if (looksLikeFile(column) && leftOut(column, key) === null && !pointers.has(column.name)) {
       const room = column.maxLength !== null && column.maxLength < 500

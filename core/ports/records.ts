@@ -33,6 +33,8 @@ export type RecordsReason =
   | { readonly _tag: "ForeignKey" }
   | { readonly _tag: "NotNull" }
   | { readonly _tag: "Check" }
+  /** The table is partitioned and has no partition for the row. */
+  | { readonly _tag: "NoPartition" }
   /** Serialization failure or deadlock: the whole transaction may be retried. */
   | { readonly _tag: "Conflict" }
   /**
@@ -94,13 +96,14 @@ export interface RecordsReader {
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
   /**
-   * The texts in a column of texts or of lists in all rows, of any tenant and deleted or not, that are one of some texts up to their first `?`: the
-   * files that are held, each text once.
+   * The texts in a column of texts or of lists in all rows, deleted or not, that are one of some texts up to their first `?`: the files that are held,
+   * each text once. Of any tenant, or of the one whose cell is given.
    */
   readonly holding: (question: {
     readonly model: Model
     readonly field: Field
     readonly texts: readonly string[]
+    readonly tenant?: string
   }) => Effect.Effect<readonly string[], RecordsError>
   /** The planner's judgement; never runs the query. */
   readonly estimate: (

@@ -208,11 +208,12 @@ export const makeReader = (
         const count = matching(plan.model, plan.where, plan.bindings).length
         return String(plan.cap === null ? count : Math.min(count, plan.cap))
       }),
-    holding: ({ field, model, texts }) =>
+    holding: ({ field, model, tenant, texts }) =>
       Effect.map(begin("holding"), () => {
         const textsOf = (cell: Cell): readonly string[] =>
           cell === null ? [] : field.kind === "list" ? textsIn(cell) : [cell]
-        const values = read(model).flatMap((row) => textsOf(row[field.index] ?? null))
+        const rows = read(model).filter((row) => tenant === undefined || row[model.tenant!.index] === tenant)
+        const values = rows.flatMap((row) => textsOf(row[field.index] ?? null))
         return [...new Set(values.filter((value) => texts.includes(value.split("?", 1)[0]!)))]
       }),
     aggregate: (plan) =>

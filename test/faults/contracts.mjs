@@ -137,9 +137,16 @@ export const faults = [
   {
     rule: "records: the tenant is no part of many keys",
     file: "adapters/postgres/compile-write.ts",
-    old: "    ...identityOf(model).slice(model.key.length).map(",
-    new: "    ...identityOf(model).slice(model.key.length + 1).map(",
+    old: "    ...model.tenant === null",
+    new: "    ...model.tenant === null || model.key.length > 0",
     tests: ["test/contracts/records.test.ts"]
+  },
+  {
+    rule: "records: rows that are joined by their keys alone are looked for in every partition",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "field === model.tenant ? tenantValue(field, where) : null",
+    new: "field === model.tenant && writer.sources.length < 0 ? tenantValue(field, where) : null",
+    tests: ["test/http/partitions.test.ts"]
   },
   {
     rule: "records: lockAll in no order",

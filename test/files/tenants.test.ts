@@ -1,6 +1,6 @@
 // Files of tenants whose text is no plain name, on a real disk: up and down again, within one tenant only, and gone without leaving folders.
 import * as Effect from "effect/Effect"
-import { mkdtemp, readdir, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
@@ -8,6 +8,7 @@ import { makeLocalStorage } from "../../adapters/storage-local/storage.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
+import { entryName, writeEntry } from "../../core/domain/file/cleanup.ts"
 import { startService } from "../support/composed.ts"
 
 const config = defineConfig({
@@ -38,6 +39,41 @@ it("tenants of any text up to 200 bytes have files", async () => {
       expect((await service.call(null, "GET", url)).status).toBe(404)
     }
     expect((await readdir(root)).filter((name) => !name.startsWith("."))).toEqual([])
+  } finally {
+    await service.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+it("a file is held by records of the tenant in whose folder it is, or by any where it is no tenant's", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tenants-"))
+  let now = Date.now()
+  const rows = {
+    docs: [{ id: "1", tenant_id: "b", file: "private:a/copied.txt" }, {
+      id: "2",
+      tenant_id: "b",
+      file: "private:_/shared.txt"
+    }]
+  }
+  const service = await startService("fake", { config, schema: "", rows }, {
+    parts: { fileSettings: { folder, data: folder, keys: () => null, retention: null } },
+    files: { now: () => now }
+  })
+  const root = join(folder, "files", "private")
+  const schedule = (path: string) =>
+    mkdir(join(root, path.slice(0, path.lastIndexOf("/"))), { recursive: true }).then(async () => {
+      await writeFile(join(root, path), "bytes")
+      await mkdir(join(root, ".cleanup"), { recursive: true })
+      const entry = { provider: "private", path, variants: [], whole: true, due: now }
+      await writeFile(join(root, entryName(now, path.replaceAll(/\W/g, "-"))), writeEntry(entry))
+    })
+  try {
+    for (const path of ["a/copied.txt", "_/shared.txt", "b/own.txt"]) await schedule(path)
+    now += 86_400_000
+    const caller = { id: "ann", roles: ["admin"], tenant: "a" }
+    const cleaned = await service.call(caller, "POST", "/api/files:cleanup")
+    expect([cleaned.status, cleaned.json], cleaned.text).toEqual([200, { deleted: 2, kept: 1 }])
+    expect(await readdir(join(root, "_"))).toEqual(["shared.txt"])
   } finally {
     await service.close()
     await rm(folder, { recursive: true, force: true })

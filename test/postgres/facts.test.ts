@@ -202,6 +202,28 @@ layer(connectionLayer(schema), live)("facts", (it) => {
       ])
     }))
 
+  it.effect("of how a table is divided, and of the rows of all its partitions", () =>
+    Effect.gen(function*() {
+      yield* execute(`
+        create schema shares;
+        create table shares.home (tenant integer, day date, n integer, primary key (tenant, day, n)) partition by list (tenant);
+        create table shares.home_1 partition of shares.home for values in (1);
+        create table shares.home_2 partition of shares.home for values in (2) partition by range (day);
+        create table shares.home_2_a partition of shares.home_2 for values from ('2026-01-01') to ('2027-01-01');
+        create table shares.home_rest partition of shares.home default;
+        create table shares.odd (n integer) partition by hash ((n + 1));
+        insert into shares.home select t, '2026-02-01', n from generate_series(1, 3) t, generate_series(1, 5) n;
+        analyze shares.home_1; analyze shares.home_2_a;`)
+      const facts = yield* make
+      const [home, odd, plain] = yield* facts.tables(
+        ["home", "odd", "home_1"].map((table) => ({ schema: "shares", table }))
+      )
+      expect(home!.partitions).toEqual({ by: "list", columns: ["tenant"], below: ["day"], count: 3, rest: true })
+      expect(home!.rows).toBe(10)
+      expect(odd!.partitions).toMatchObject({ by: "hash", columns: [null], count: 0, rest: false })
+      expect([odd!.rows, plain!.partitions, plain!.rows]).toEqual([null, null, 5])
+    }))
+
   it.effect("of foreign keys that all partitions have, and of those that point at a partitioned table", () =>
     Effect.gen(function*() {
       yield* execute(`

@@ -19,12 +19,13 @@ import {
 import type { CleanupEntry } from "../../domain/file/cleanup.ts"
 import { forgottenMs, readUnfinished, remainsMs, unfinishedMs } from "../../domain/file/unfinished.ts"
 import { pathsOf, readStored } from "../../domain/file/uri.ts"
+import type { Model } from "../../domain/model/model.ts"
 import { Problem } from "../../domain/problem.ts"
 import { fileFieldsOf } from "../../domain/write/file-values.ts"
 import { RecordsError, type RecordsTransaction } from "../../ports/records.ts"
 import type { ListedFile, StorageError } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { filesLock, readText, within } from "../ground/files.ts"
+import { filesLock, readText, tenantCell, within } from "../ground/files.ts"
 import type { FileProvider, Files } from "../ground/files.ts"
 import { markGone, resolveMark } from "../write/attach.ts"
 import { inTransaction } from "../write/transaction.ts"
@@ -58,24 +59,48 @@ interface Patience {
 
 const mostFailures = 3
 
+/** The files that rows of one tenant may hold, or rows of any. */
+interface Asked {
+  readonly texts: string[]
+  readonly tenant?: string
+}
+
+/**
+ * Which rows of a model are asked for which files. A file in the folder of a tenant belongs to that tenant: others are not asked for it, and need not be
+ * read. What stands elsewhere may be in any row.
+ */
+const askedOf = ({ tenant }: Model, files: ReadonlyMap<string, string>): Iterable<Asked> => {
+  const groups = new Map<string | undefined, Asked>()
+  for (const [text, path] of files) {
+    const own = tenant === null ? undefined : tenantCell(tenant, path)
+    const group = groups.get(own)
+    if (group === undefined) groups.set(own, { texts: [text], ...own === undefined ? {} : { tenant: own } })
+    else group.texts.push(text)
+  }
+  return groups.values()
+}
+
 /**
  * Which of some files rows of any declared resource hold, with the paths of the variants that they list. Versions in a history do not hold files.
+ * `files`: their paths by their texts.
  */
 const heldOf = Effect.fnUntraced(function*(
   core: Core,
-  texts: readonly string[]
+  files: ReadonlyMap<string, string>
 ): Effect.fn.Return<ReadonlyMap<string, ReadonlySet<string>>, RecordsError> {
   const versions = new Set([...core.models.values()].map(({ history }) => history))
   const held = new Map<string, Set<string>>()
   for (const model of core.models.values()) {
     if (versions.has(model.name)) continue
     for (const field of fileFieldsOf(model)) {
-      for (const value of yield* core.records.holding({ model, field, texts })) {
-        const [text = ""] = value.split("?", 1)
-        const listed = held.get(text) ?? new Set()
-        const file = readStored(value)
-        if (file !== null) { for (const path of pathsOf(file).slice(1)) listed.add(path) }
-        held.set(text, listed)
+      for (const asked of askedOf(model, files)) {
+        for (const value of yield* core.records.holding({ model, field, ...asked })) {
+          const [text = ""] = value.split("?", 1)
+          const listed = held.get(text) ?? new Set()
+          const file = readStored(value)
+          if (file !== null) { for (const path of pathsOf(file).slice(1)) listed.add(path) }
+          held.set(text, listed)
+        }
       }
     }
   }
@@ -103,7 +128,8 @@ const decide = Effect.fnUntraced(function*(
   const fates = new Map<Due, Fate>()
   // The write that let a held file go may not have committed yet.
   const fateOf = ({ listed }: Due): Fate => now - listed.modified < patienceMs ? "wait" : "keep"
-  const heldBy = (all: readonly DueEntry[]) => heldOf(core, [...new Set(all.map(({ entry }) => heldText(entry)))])
+  const heldBy = (all: readonly DueEntry[]) =>
+    heldOf(core, new Map(all.map(({ entry }) => [heldText(entry), entry.path])))
   const leftIn = ({ entry }: DueEntry, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
     new Set(leftOf(entry, held.get(heldText(entry)) ?? null))
   const named = group.filter((due): due is DueEntry => due.entry !== null)

@@ -330,6 +330,7 @@ const rowReasons: ReadonlySet<RecordsError["reason"]["_tag"]> = new Set([
   "ForeignKey",
   "NotNull",
   "Check",
+  "NoPartition",
   "Conflict",
   "BadValue"
 ])

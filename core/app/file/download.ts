@@ -10,20 +10,19 @@ import type { Link } from "../../domain/file/link.ts"
 import { disposition, downloadName } from "../../domain/file/name.ts"
 import { isHttpDate, rangeOf } from "../../domain/file/range.ts"
 import { isInline, typeOfExtension } from "../../domain/file/type.ts"
-import { extensionOf, isStoredPath, pathsOf, readStored, tenantFolder, tenantOfFolder } from "../../domain/file/uri.ts"
+import { extensionOf, isStoredPath, pathsOf, readStored, tenantFolder } from "../../domain/file/uri.ts"
 import type { StoredFile } from "../../domain/file/uri.ts"
 import { allOf } from "../../domain/filter/tree.ts"
 import type { FilterTree } from "../../domain/filter/tree.ts"
-import type { Field, Model } from "../../domain/model/model.ts"
+import type { Model } from "../../domain/model/model.ts"
 import { accessDenied, notFound } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
 import { isHeld } from "../../domain/read/etag.ts"
 import { keyCondition, readKey } from "../../domain/read/key.ts"
-import { cellFromText } from "../../domain/value/cell.ts"
 import { fileTexts } from "../../domain/write/file-values.ts"
 import type { ByteRange, Bytes, StoredHead } from "../../ports/storage.ts"
 import type { Core } from "../ground/core.ts"
-import { storageProblem } from "../ground/files.ts"
+import { storageProblem, tenantCell } from "../ground/files.ts"
 import type { FileProvider, Files } from "../ground/files.ts"
 import { recordsProblem } from "../ground/refusal.ts"
 
@@ -91,13 +90,6 @@ const heldFile = Effect.fnUntraced(function*(
   }
   return null
 })
-
-/** The tenant of a path as its column has it. Undefined for a text that cannot be a tenant. */
-const tenantCell = (field: Field, path: string): string | undefined => {
-  const text = tenantOfFolder(path)
-  const cell = text === null ? null : cellFromText(field, text)
-  return cell === null || Result.isFailure(cell) ? undefined : cell.success
-}
 
 const conditions = new WeakMap<Model, FilterTree>()
 

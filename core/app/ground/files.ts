@@ -4,14 +4,17 @@
  */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Breaker } from "../../domain/file/breaker.ts"
 import { entryName, entryOf, uploadDueMs, writeEntry } from "../../domain/file/cleanup.ts"
 import type { CleanupEntry } from "../../domain/file/cleanup.ts"
 import type { FileLinks, LinkedProvider } from "../../domain/file/presentation.ts"
 import type { Quota } from "../../domain/file/quota.ts"
-import type { StoredFile } from "../../domain/file/uri.ts"
+import { type StoredFile, tenantOfFolder } from "../../domain/file/uri.ts"
+import type { Field } from "../../domain/model/model.ts"
 import { isProblem, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
+import { cellFromText } from "../../domain/value/cell.ts"
 import type { Tickets } from "../../domain/write/file-values.ts"
 import type { DetectorService } from "../../ports/detector.ts"
 import type { ImagesService } from "../../ports/images.ts"
@@ -158,3 +161,10 @@ export const schedule = (
 
 /** The entry that every upload has from its beginning, so that a file nobody attaches goes. */
 export const uploadEntry = (file: StoredFile, now: number): CleanupEntry => entryOf(file, now + uploadDueMs)
+
+/** The tenant of a path as its column has it. Undefined for a text that cannot be a tenant. */
+export const tenantCell = (field: Field, path: string): string | undefined => {
+  const text = tenantOfFolder(path)
+  const cell = text === null ? null : cellFromText(field, text)
+  return cell === null || Result.isFailure(cell) ? undefined : cell.success
+}

@@ -176,6 +176,8 @@ const problemOf = ({ reason: { _tag } }: RecordsError): Problem | null => {
       return invalidRecord("A required value is missing.")
     case "Check":
       return invalidRecord("The record breaks a rule of the database.")
+    case "NoPartition":
+      return invalidRecord("The table has no partition for the record.")
     case "BadValue":
       return invalidRecord("The database refuses one of the values.")
     case "TooLarge":

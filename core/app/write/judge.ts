@@ -94,7 +94,14 @@ export const createdPasses = (
 }
 
 /** Reasons for which a database refuses values of the caller. */
-const refusedValues: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check", "BadValue"])
+const refusedValues: ReadonlySet<string> = new Set([
+  "Unique",
+  "ForeignKey",
+  "NotNull",
+  "Check",
+  "NoPartition",
+  "BadValue"
+])
 
 export const isRefusedValue = (error: unknown): boolean =>
   error instanceof RecordsError && refusedValues.has(error.reason._tag)

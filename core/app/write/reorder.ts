@@ -7,8 +7,9 @@
 import * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import type { Access } from "../../domain/access/access.ts"
+import { tenantRows } from "../../domain/access/resolve.ts"
 import type { Bindings, FilterTree } from "../../domain/filter/tree.ts"
-import { not } from "../../domain/filter/tree.ts"
+import { always, both, not } from "../../domain/filter/tree.ts"
 import type { Field, FieldOf } from "../../domain/model/model.ts"
 import { invalidParameter } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
@@ -119,18 +120,28 @@ export const reorder = Effect.fnUntraced(function*(
   })
 })
 
-/** The highest or lowest value of the column in the whole table, because a unique index does not know tenants. */
+/** The highest or lowest value of the column in some rows of the table. */
 const extreme = (
   tx: RecordsTransaction,
   access: Access,
   field: Field,
+  among: FilterTree,
   highest: boolean,
   bindings: Bindings
 ): Effect.Effect<bigint, RecordsError> => {
-  const where: FilterTree = not({ op: "null", field })
+  const where = both(among, filled(field))
   const order = [{ field, descending: highest }]
   const shape = { model: access.model, columns: [field], where, order, limit: 1, checks: [] }
   return Effect.map(tx.page({ shape, bindings }), (rows) => BigInt(rows[0]?.[0] ?? 0))
+}
+
+const conditions = new WeakMap<Field, FilterTree>()
+
+/** The condition that the field has a value. */
+const filled = (field: Field): FilterTree => {
+  let tree = conditions.get(field)
+  if (tree === undefined) conditions.set(field, tree = not({ op: "null", field }))
+  return tree
 }
 
 /** The places were free when they were looked up. If one is taken now, somebody else took it meanwhile, and the transaction runs again. */
@@ -140,6 +151,8 @@ const takenMeanwhile = (error: RecordsError): RecordsError =>
 /**
  * Moves the changing records above the highest value. When the database or the column's range refuses that, it moves them below the lowest.
  * When that is refused, too, they stay where they are, and the refusal is the answer: no unique index may be in the way.
+ *
+ * The tenant's rows are looked at first. A unique index may not know tenants: where a place is taken by others, all rows are.
  */
 const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
@@ -148,10 +161,28 @@ const moveAway = Effect.fnUntraced(function*(
   changing: readonly Changing[],
   bindings: Bindings
 ): Effect.fn.Return<RecordsError | null, RecordsError> {
+  const { tenant } = access.model
+  const move = (among: FilterTree) => moveAmong(tx, access, field, changing, among, bindings)
+  const moved = tenant === null ? move(always) : Effect.catch(
+    move(tenantRows(tenant)),
+    (error) => failedFor(error, "Unique") ? move(always) : Effect.fail(error)
+  )
+  return yield* Effect.mapError(moved, takenMeanwhile)
+})
+
+/** The same by the highest and the lowest value of some rows. */
+const moveAmong = Effect.fnUntraced(function*(
+  tx: RecordsTransaction,
+  access: Access,
+  field: FieldOf<"integer">,
+  changing: readonly Changing[],
+  among: FilterTree,
+  bindings: Bindings
+): Effect.fn.Return<RecordsError | null, RecordsError> {
   const count = BigInt(changing.length)
   const limit = 2n ** BigInt(field.bits - 1)
-  const highest = yield* extreme(tx, access, field, true, bindings)
-  const lowest = yield* extreme(tx, access, field, false, bindings)
+  const highest = yield* extreme(tx, access, field, among, true, bindings)
+  const lowest = yield* extreme(tx, access, field, among, false, bindings)
   const moveTo = (start: bigint): Effect.Effect<RecordsError | null, RecordsError> => {
     const moved = Effect.forEach(changing, (item, i) =>
       tx.update({
@@ -166,7 +197,7 @@ const moveAway = Effect.fnUntraced(function*(
       }), { discard: true })
     return Effect.matchEffect(tx.savepoint(moved), {
       onSuccess: () => Effect.succeed(null),
-      onFailure: (error) => failedFor(error, "Check") ? Effect.succeed(error) : Effect.fail(takenMeanwhile(error))
+      onFailure: (error) => failedFor(error, "Check") ? Effect.succeed(error) : Effect.fail(error)
     })
   }
   // Final values count as in use: a record must not move onto the final place of another.

@@ -85,14 +85,29 @@ export interface TriggerFacts {
   readonly everyUpdate: boolean
 }
 
+/** How a partitioned table is divided. */
+export interface PartitionFacts {
+  readonly by: "list" | "range" | "hash"
+  /** The columns of the partition key in order; null stands for an expression. */
+  readonly columns: ReadonlyArray<string | null>
+  /** Columns by which partitions are divided further. */
+  readonly below?: readonly string[]
+  /** Direct partitions. */
+  readonly count: number
+  /** Whether one of them takes the rows that no other is for. */
+  readonly rest: boolean
+}
+
 /** What a table or view is. */
 export interface TableFacts {
   readonly schema: string
   readonly name: string
   /** `function`: what a function of the database gives, as columns. */
   readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign" | "function"
-  /** The planner's estimate; null when the table was never analyzed. */
+  /** The planner's estimate; null when the table was never analyzed. Of a partitioned table the sum of its partitions. */
   readonly rows: number | null
+  /** How a partitioned table is divided; null for others. */
+  readonly partitions?: PartitionFacts | null
   readonly columns: readonly ColumnFacts[]
   /** Columns of the primary key in order, or null. */
   readonly primaryKey: readonly string[] | null

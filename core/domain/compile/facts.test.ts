@@ -518,6 +518,11 @@ describe("tables and keys", () => {
     expect(lines(models, table({ primaryKey: ["id"] }))[0]).toContain(
       "create unique index on things (tenant_id, code);"
     )
+    // No index of a partitioned table is unique without what divides it.
+    const partitions = { by: "range", columns: ["day"], count: 2, rest: false } as const
+    expect(lines(models, table({ kind: "partitioned", primaryKey: ["day", "code"], partitions }))).toEqual([
+      "-: primaryKey is (code), and the table is divided by day: nothing in the database can keep it unique. → Declare the table's primary key (day, code)."
+    ])
   })
 
   it("needs an index for what is unique, within a tenant at least, or among records that are not deleted", () => {

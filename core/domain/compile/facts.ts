@@ -433,6 +433,19 @@ const checkKey = (model: Model, table: TableFacts, say: Say): void => {
   // Every statement names the tenant, so a key that is unique within each tenant is enough.
   if (model.tenant !== null) columns.add(model.tenant.column)
   if (isUnique(table, columns)) return
+  const own = model.key.map((field) => field.name).join(", ")
+  const parts = (table.partitions?.columns ?? []).filter((name) => name !== null && !columns.has(name))
+  if (parts.length > 0) {
+    say(
+      `primaryKey is (${own}), and the table is divided by ${
+        parts.join(", ")
+      }: nothing in the database can keep it unique.`,
+      table.primaryKey === null
+        ? `Declare a key that has ${parts.join(", ")}, too.`
+        : `Declare the table's primary key (${table.primaryKey.join(", ")}).`
+    )
+    return
+  }
   const names = model.key.map((field) => quotedName(field.column)).join(", ")
   const index = `create unique index on ${tableName(model)} (${
     model.tenant === null || model.key.some((field) => field.column === model.tenant?.column)
@@ -440,7 +453,7 @@ const checkKey = (model: Model, table: TableFacts, say: Say): void => {
       : `${quotedName(model.tenant.column)}, `
   }${names});`
   say(
-    `primaryKey is (${model.key.map((field) => field.name).join(", ")}), and nothing in the database keeps it unique.`,
+    `primaryKey is (${own}), and nothing in the database keeps it unique.`,
     table.primaryKey === null
       ? `Run: alter table ${tableName(model)} add primary key (${names});`
       : `Declare the table's primary key (${table.primaryKey.join(", ")}), or run: ${index}`

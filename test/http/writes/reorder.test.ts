@@ -1,10 +1,12 @@
 /** `reorder` of a batch over HTTP (docs/reference/writes.md#reorder): final order, ETags, rules, and every way past a unique index. */
 
 import { expect, it, vi } from "vitest"
-import type { Change } from "../../../core/domain/declare/config.ts"
+import { type Change, defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { property } from "../../generators/property.ts"
 import { expectProblem } from "../../support/answer.ts"
-import type { Answer, TestService } from "../../support/composed.ts"
+import type { Answer, Fixture, TestService } from "../../support/composed.ts"
 import { admin, ann, ledger, viewer } from "../../support/ledger.ts"
 import { base, batch, on, onBoth, patch } from "./scenes.ts"
 
@@ -264,5 +266,32 @@ on("postgres", "concurrent reorders", ledger, (use) => {
     await adding
     expect(answer.status, answer.text).toBe(200)
     expect((await listed(use())).ids).toEqual([...ids].reverse().concat(90))
+  })
+})
+
+/** One order of all tenants: the places above and below those of a tenant are other tenants'. */
+const shared: Fixture = {
+  config: defineConfig({
+    resources: [defineResource("steps", {
+      primaryKey: "id",
+      tenant: "tenant_id",
+      fields: { id: f.integer(), place: f.integer() }
+    })]
+  }),
+  schema: "create table steps (id integer primary key, tenant_id text not null, place integer not null unique)",
+  rows: {
+    steps: [1, 2, 3, 4, 5, 6].map((id) => ({ id, tenant_id: id < 3 ? "own" : "other", place: id < 5 ? id : 4 - id }))
+  }
+}
+
+on("postgres", "reorder in a table of several tenants", () => shared, (use) => {
+  it("finds places that are free for all of them, where those of the tenant are not enough", async () => {
+    const caller = { ...admin, tenant: "own" }
+    const answer = await batch(use(), caller, [reorder([2, 1], { 1: "*", 2: "*" })])
+    expect(answer.status, answer.text).toBe(200)
+    expect(await use().database!.rows("select id, place from steps where id < 3 order by id")).toEqual([["1", "2"], [
+      "2",
+      "1"
+    ]])
   })
 })
