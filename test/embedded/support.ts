@@ -25,6 +25,7 @@ import { locateBinaries } from "../../composition/embedded/binaries.ts"
 import { errorCode } from "../../composition/embedded/control.ts"
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "../../composition/embedded/embedded.ts"
 import { copyData } from "../support/cluster.ts"
+import { quickFolder } from "../support/memory.ts"
 
 // Servers and supervisors are processes of their own; a busy machine takes its time.
 /** Fast, and gone a moment after its last client. */
@@ -65,15 +66,15 @@ const end = (pid: number, signal: NodeJS.Signals): void => {
 }
 
 /** A folder outside of the project that everybody may enter, removed after the test. */
-export const temporary = (): string => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "embedded-test-")))
+export const temporary = (within = tmpdir()): string => {
+  const folder = realpathSync(mkdtempSync(join(within, "embedded-test-")))
   chmodSync(folder, 0o755)
   folders.push(folder)
   return folder
 }
 
 /** A data folder that is cleaned up after the test. */
-export const dataBase = (parent = temporary(), name = "data"): string => {
+export const dataBase = (parent = temporary(quickFolder()), name = "data"): string => {
   const base = join(parent, name)
   bases.add(base)
   return base
@@ -83,7 +84,7 @@ export const dataBase = (parent = temporary(), name = "data"): string => {
 let unused: Promise<string> | undefined
 
 const makeUnused = async (): Promise<string> => {
-  const base = join(realpathSync(mkdtempSync(join(tmpdir(), "embedded-unused-"))), "data")
+  const base = join(realpathSync(mkdtempSync(join(quickFolder(), "embedded-unused-"))), "data")
   chmodSync(dirname(base), 0o755)
   const database = await openEmbedded(base, quick)
   await database.release()

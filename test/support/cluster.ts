@@ -18,12 +18,12 @@ import {
   rmSync
 } from "node:fs"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { completeLibraries, locateBinaries, programIn } from "../../composition/embedded/binaries.ts"
 import { chooseIdentity, commandOf } from "../../composition/embedded/identity.ts"
+import { quickFolder } from "./memory.ts"
 
 /** How a server goes down: letting clients finish, cutting them off, or without a chance to tidy up. */
 export type Stop = "fast" | "immediate" | "kill"
@@ -195,7 +195,7 @@ const makeData = (place: ReturnType<typeof prepareFolder>): void => {
 export const openCluster = async (
   options: { readonly settings?: { readonly [name: string]: string }; readonly parent?: string } = {}
 ): Promise<TestCluster> => {
-  const place = prepareFolder(options.parent ?? tmpdir())
+  const place = prepareFolder(options.parent ?? quickFolder())
   const { data, env, folder, identity, run } = place
   makeData(place)
 

@@ -4,12 +4,13 @@
  */
 
 import { createHash, randomBytes } from "node:crypto"
-import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { openEmbedded } from "../../composition/embedded/embedded.ts"
+import { memoryFolder } from "./memory.ts"
 
 export interface TestDatabase {
   /** For `makePostgres` and anything else that speaks to PostgreSQL. */
@@ -189,24 +190,12 @@ const openServer = async (): Promise<{ readonly url: string; readonly release: (
     : { url: given.includes("?") ? given : `${given}?`, release: () => Promise.resolve() }
 }
 
-/** Where Linux has files in memory. */
-const memory = "/dev/shm"
-const enough = 4 * 2 ** 30
-
-const hasMemory = (): boolean => {
-  if (process.platform !== "linux" || process.env["TEST_POSTGRES_URL"] !== undefined || !existsSync(memory)) {
-    return false
-  }
-  const { bavail, bsize } = statfsSync(memory)
-  return bavail * bsize > enough && process.availableMemory() > enough
-}
-
 /**
- * Where clones are, as the end of a statement: in memory, where this machine has plenty. A database is three hundred files, which some file systems are slow to
- * make after others were deleted. Templates stay on the disk, so nothing is in memory after a run.
+ * Where clones are, as the end of a statement: in memory, where this machine has plenty. A database is three hundred files. Templates stay on the disk, so nothing is in memory after a run.
  */
 const placeInMemory = async (client: Client): Promise<string> => {
-  if (!hasMemory()) return ""
+  const memory = process.env["TEST_POSTGRES_URL"] === undefined ? memoryFolder() : null
+  if (memory === null) return ""
   const { rows: [row] } = await client.query<{ readonly id: string }>(
     "select system_identifier::text id from pg_control_system()"
   )
