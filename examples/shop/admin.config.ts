@@ -6,20 +6,35 @@ import { functions } from "./functions.ts"
 import { confirmOrder, reportOrders, tellCustomers, tellSales, tellStatus } from "./jobs.ts"
 import { largeOrder, nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
 import { pages } from "./pages.ts"
+import { bestSellers } from "./resources/best-sellers.ts"
 import { customers } from "./resources/customers.ts"
 import { messages } from "./resources/messages.ts"
+import { monthlySales } from "./resources/monthly-sales.ts"
 import { orderLines } from "./resources/order-lines.ts"
 import { orders } from "./resources/orders.ts"
 import { productTags } from "./resources/product-tags.ts"
 import { products } from "./resources/products.ts"
 import { shops } from "./resources/shops.ts"
 import { staff } from "./resources/staff.ts"
+import { stockByCategory } from "./resources/stock-by-category.ts"
 import { roles } from "./roles.ts"
 import { subscriptions } from "./subscriptions.ts"
 import { views } from "./views.ts"
 
 export default defineConfig({
-  resources: [orders, orderLines, customers, products, productTags, staff, shops, messages],
+  resources: [
+    orders,
+    orderLines,
+    customers,
+    products,
+    productTags,
+    staff,
+    shops,
+    messages,
+    stockByCategory,
+    monthlySales,
+    bestSellers
+  ],
   views,
   functions,
   roles,

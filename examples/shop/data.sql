@@ -50,11 +50,12 @@ cross join lateral (
 ) p;
 
 insert into shop.products
-  (id, tenant_id, sku, name, description, category, price, cost, stock, active, measures, updated_at, deleted_at)
+  (id, tenant_id, sku, name, description, category, price, cost, stock, active, materials, measures, updated_at, deleted_at)
 select
   s.p + i, s.tenant, upper(left(k.category, 3)) || '-' || lpad(i::text, 4, '0'), k.material || ' ' || k.thing,
   case when h / 4099 % 3 > 0 then k.material || ' ' || k.thing || ', made to last and easy to repair.' end,
   k.category, k.price, round(k.price * (45 + h / 8219 % 25) / 100, 2), h / 1021 % 7 * (h / 16411 % 40), h / 32771 % 20 > 0,
+  array_remove(array[lower(k.material), nullif(k.second, lower(k.material))], null),
   jsonb_build_object('width', 20 + h / 131 % 180, 'height', 10 + h / 257 % 200, 'weight', 1 + h / 521 % 40),
   now() - (h / 2053 % 400) * interval '1 day', case when h / 262147 % 41 = 0 then now() - interval '30 days' end
 from size s
@@ -68,6 +69,7 @@ cross join lateral (
       when 4 then (array['Linen', 'Wool', 'Cotton', 'Felt'])[1 + h / 65539 % 4]
       else (array['Oak', 'Ash', 'Walnut', 'Steel'])[1 + h / 65539 % 4]
     end as material,
+    (array['brass', 'leather', 'glass', 'steel', 'cotton'])[case when h / 16411 % 2 = 0 then 1 + i % 5 end] as second,
     (array['desk lamp', 'armchair', 'shelf', 'side table', 'blanket', 'floor lamp', 'stool', 'chest', 'desk', 'cushion', 'pendant',
       'bench', 'cabinet', 'dining table', 'rug'])[1 + i % 15] as thing,
     (1500 + h / 769 % 60000)::numeric / 100 as price
@@ -135,3 +137,5 @@ select setval(pg_get_serial_sequence('shop.customers', 'id'), (select max(id) fr
   setval(pg_get_serial_sequence('shop.products', 'id'), (select max(id) from shop.products)),
   setval(pg_get_serial_sequence('shop.orders', 'id'), (select max(id) from shop.orders)),
   setval(pg_get_serial_sequence('shop.tenants', 'id'), (select max(id) from shop.tenants));
+
+refresh materialized view shop.monthly_sales;

@@ -20,6 +20,16 @@ create index if not exists products_by_cost on shop.products (tenant_id, cost, i
 create index if not exists products_by_stock on shop.products (tenant_id, stock, id) where deleted_at is null;
 create index if not exists products_by_category on shop.products (tenant_id, category) where deleted_at is null;
 
+create index if not exists products_by_material on shop.products using gin (materials);
+create index if not exists products_words on shop.products using gin (words);
+-- Members of JSON: an index serves the expression that the service writes, which `service doctor` tells.
+create index if not exists products_by_width on shop.products
+  (tenant_id, (case when jsonb_typeof(measures -> 'width') = 'number' then (measures ->> 'width')::numeric end), id) where deleted_at is null;
+create index if not exists products_by_height on shop.products
+  (tenant_id, (case when jsonb_typeof(measures -> 'height') = 'number' then (measures ->> 'height')::numeric end), id) where deleted_at is null;
+create index if not exists products_by_weight on shop.products
+  (tenant_id, (case when jsonb_typeof(measures -> 'weight') = 'number' then (measures ->> 'weight')::numeric end), id) where deleted_at is null;
+
 create index if not exists product_tags_by_product on shop.product_tags (tenant_id, product_id, tag);
 create index if not exists product_tags_by_tag on shop.product_tags (tenant_id, tag, product_id);
 

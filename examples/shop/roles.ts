@@ -10,6 +10,8 @@ export const roles = defineRoles({
     "customers.update",
     "products.read",
     "product_tags.read",
+    "best_sellers.read",
+    "stock_by_category.read",
     "orders.read.own",
     "orders.create.own",
     "order_lines.*.own",

@@ -85,6 +85,12 @@ alter table shop.products
   add column if not exists image_height integer;
 alter table shop.staff add column if not exists photo text;
 
+-- What a product is made of, and its words for searches: the database makes them from name and description.
+alter table shop.products
+  add column if not exists materials text[] not null default '{}',
+  add column if not exists words tsvector
+    generated always as (to_tsvector('english', name || ' ' || coalesce(description, ''))) stored;
+
 create table if not exists shop.product_tags (
   product_id bigint not null,
   tag text not null check (tag ~ '^[a-z0-9-]{1,30}$'),
@@ -148,6 +154,24 @@ begin
 end $$;
 create or replace trigger own_line before insert on shop.order_lines
   for each row when (new.owner_id = '') execute function shop.own_line();
+
+-- What the database computes: a view, a materialized view that is filled with the data, and a function.
+create or replace view shop.stock_by_category as
+  select tenant_id, category, count(*) as products, sum(stock) as units, sum(stock * price) as value
+  from shop.products where active and deleted_at is null group by tenant_id, category;
+
+create materialized view if not exists shop.monthly_sales as
+  select tenant_id, date_trunc('month', created_at at time zone 'UTC')::date as month, currency, count(*) as orders, sum(total) as total
+  from shop.orders where status in ('paid', 'shipped') and deleted_at is null group by 1, 2, 3;
+create unique index if not exists monthly_sales_key on shop.monthly_sales (tenant_id, month, currency);
+
+create or replace function shop.best_sellers(since date default current_date - 30)
+returns table (tenant_id integer, product_id bigint, quantity bigint, orders bigint) language sql stable as $$
+  select l.tenant_id, l.product_id, sum(l.quantity), count(distinct l.order_id)
+  from shop.orders o join shop.order_lines l on l.tenant_id = o.tenant_id and l.order_id = o.id
+  where o.created_at >= since and o.status in ('paid', 'shipped') and o.deleted_at is null
+  group by l.tenant_id, l.product_id
+$$;
 
 -- What visitors write by the public form.
 create table if not exists shop.messages (

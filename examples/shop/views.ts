@@ -1,14 +1,17 @@
 /** How the admin app shows the shop. Views grant nothing: whatever a caller may not read is left out of theirs. */
 
 import { defineView } from "resource-admin"
+import { bestSellers } from "./resources/best-sellers.ts"
 import { customers } from "./resources/customers.ts"
 import { messages } from "./resources/messages.ts"
+import { monthlySales } from "./resources/monthly-sales.ts"
 import { orderLines } from "./resources/order-lines.ts"
 import { orders } from "./resources/orders.ts"
 import { productTags } from "./resources/product-tags.ts"
 import { products } from "./resources/products.ts"
 import { shops } from "./resources/shops.ts"
 import { staff } from "./resources/staff.ts"
+import { stockByCategory } from "./resources/stock-by-category.ts"
 
 export const views = [
   // Two views of one resource: the first whose roles fit is the caller's.
@@ -69,11 +72,11 @@ export const views = [
       { name: "Sold out", filter: "stock = 0 AND active = true" },
       { name: "Costly", filter: "cost >= 200" }
     ],
-    search: ["name", "sku", "category", "price"],
+    search: ["name", "sku", "category", "price", "materials"],
     layout: [
       { label: "Product", fields: ["image", "name", "sku", "category", "description"] },
       { label: "Price and stock", fields: ["price", "cost", "stock", "active"] },
-      { label: "Details", fields: ["measures", "image_width", "image_height", "updated_at"] }
+      { label: "Details", fields: ["materials", "measures", "image_width", "image_height", "updated_at"] }
     ],
     chart: { of: "histogram", field: "price", buckets: 20 },
     title: "name",
@@ -113,6 +116,24 @@ export const views = [
     title: "Write to us",
     fields: ["name", "email", "topic", "message"],
     thanks: "Thank you. We answer within two days."
+  }),
+  // What the database computes.
+  defineView(monthlySales, {
+    label: { singular: "Month", plural: "Monthly sales" },
+    columns: ["month", "currency", "orders", "total"],
+    sort: "month desc",
+    nav: { group: "Sales", order: 3, icon: "chart" }
+  }),
+  defineView(bestSellers, {
+    label: { singular: "Product", plural: "Best sellers" },
+    columns: ["product_id", "quantity", "orders"],
+    sort: "quantity desc",
+    nav: { group: "Catalogue", order: 3, icon: "star" }
+  }),
+  defineView(stockByCategory, {
+    label: { singular: "Category", plural: "Stock" },
+    columns: ["category", "products", "units", "value"],
+    nav: { group: "Catalogue", order: 4, icon: "warehouse" }
   }),
   defineView(shops, { label: { singular: "Shop", plural: "Shop" }, title: "name", nav: { group: "Shop", order: 2 } })
 ]

@@ -16,8 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-it("has twenty-one tasks", () => {
-  expect(page.match(/^## \d+\. /gm)?.length).toBe(21)
+it("has twenty-seven tasks", () => {
+  expect(page.match(/^## \d+\. /gm)?.length).toBe(27)
   for (const task of page.split(/^## /m).slice(1)) expect(task, task.split("\n")[0]!).toContain("```http")
 })
 

@@ -3,8 +3,9 @@
 import { readFileSync } from "node:fs"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Parts } from "../../composition/edge.ts"
-import { historyMigrations } from "../../composition/migrations.ts"
+import { historyMigrations, refreshMigrations } from "../../composition/migrations.ts"
 import config from "../../examples/shop/admin.config.ts"
+import { FakeQueue } from "../fakes/queue.ts"
 import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
 
@@ -19,13 +20,15 @@ export const readPage = (name: string, folder: "guides" | "reference" = "referen
 const textOf = (name: string): string => readFileSync(new URL(`examples/shop/${name}.sql`, root), "utf8")
 
 const startEmpty = (more: readonly string[], parts: Partial<Parts>): Promise<TestService> => {
-  const versions = historyMigrations(compileOrThrow(config)).map(({ statements }) => statements)
+  const compiled = compileOrThrow(config)
+  const versions = [...refreshMigrations(compiled), ...historyMigrations(compiled)].map(({ statements }) => statements)
   const schema = [textOf("schema"), ...more, ...versions].join("\n")
   return startService("postgres", { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} }, { parts })
 }
 
-/** Starts the shop as `npm start` makes it. Its forms ask for little work, so that tests need not do it. */
-export const startGenerated = (): Promise<TestService> => startEmpty(["data", "indexes"].map(textOf), {})
+/** Starts the shop as `npm start` makes it, with a queue that runs nothing. Its forms ask for little work, so that tests need not do it. */
+export const startGenerated = (): Promise<TestService> =>
+  startEmpty(["data", "indexes"].map(textOf), { jobs: { queue: new FakeQueue().service, workers: () => null } })
 
 /** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. */
 export const startShop = async (rows: string, parts: Partial<Parts> = {}): Promise<TestService> => {

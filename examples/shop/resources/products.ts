@@ -6,6 +6,8 @@ import { defineResource, f, imageSize } from "resource-admin"
 export const cardVariant = { width: 400, height: 300, fit: "cover", format: "webp", quality: 80 } as const
 export const fullVariant = { width: 1_600, height: null, fit: "inside", format: "webp", quality: 82 } as const
 
+export const categories = ["lighting", "seating", "storage", "tables", "textiles"] as const
+
 export const products = defineResource("products", {
   table: "shop.products",
   primaryKey: "id",
@@ -17,12 +19,22 @@ export const products = defineResource("products", {
     sku: f.text().max(40).unique().filterable(),
     name: f.text().max(120).searched().filterable().sortable(),
     description: f.text().max(4000).optional().searched(),
-    category: f.enum(["lighting", "seating", "storage", "tables", "textiles"]).filterable(),
+    category: f.enum(categories).filterable(),
     price: f.decimal({ precision: 10, scale: 2 }).filterable().sortable(),
     cost: f.decimal({ precision: 10, scale: 2 }).optional().filterable(),
     stock: f.integer().default(0).filterable(),
     active: f.boolean().default(true).filterable(),
-    measures: f.json().optional(),
+    materials: f.array(f.text().max(40)).max(10).filterable().default([]),
+    // Paths that filters and orders know: `measures.weight > 20`.
+    measures: f.json({
+      paths: {
+        width: f.decimal().filterable().sortable(),
+        height: f.decimal().filterable().sortable(),
+        weight: f.decimal().filterable().sortable()
+      }
+    }).optional(),
+    // Asked by `search(words, "wooden lamps")` and `rank(…)`. No record shows it.
+    words: f.searchVector({ config: "english" }),
     image: f.file().optional().public().accept(["image/*"]).maxSize("10 MB").placeholder("image_hash")
       .derive({ image_width: imageSize("width"), image_height: imageSize("height") })
       .variants({ card: { width: 400, height: 300, fit: "cover", quality: 80 }, full: { width: 1_600, quality: 82 } }),
