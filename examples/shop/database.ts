@@ -39,7 +39,9 @@ export const prepareShop = async (url: string, orders: number): Promise<ShopData
       await client.query(text("data.sql"))
     }
     await client.query(`${text("indexes.sql")}\ncommit`)
-    if (generated) await settle(client, ["staff", "customers", "products", "product_tags", "orders", "order_lines", "monthly_sales"])
+    if (generated) {
+      await settle(client, ["staff", "customers", "products", "product_tags", "orders", "order_lines", "monthly_sales"])
+    }
     const counted = await client.query<{ readonly count: string }>(
       "select count(*) from shop.orders where tenant_id = 1"
     )

@@ -81,7 +81,7 @@ const textEquals = (checking: Checking, field: FilterField, { value }: Restricti
 const equals = (checking: Checking, { field, name }: PathField, restriction: Restriction): AnyTree | null => {
   const operand = field.kind === "text"
     ? callerOf(checking, field, restriction.value)
-    : operandOf(checking, field, restriction.value, name)
+    : operandOf(checking, field, restriction.value, name, restriction.is !== ":")
   if (operand === undefined) return textEquals(checking, field, restriction)
   return operand === null ? null : { op: "compare", field, is: "=", value: operand }
 }
@@ -140,7 +140,7 @@ const restrictionTree = (checking: Checking, restriction: Restriction): AnyTree 
     case ":":
       return whole(has(checking, place, restriction))
     default: {
-      const operand = operandOf(checking, field, value, name)
+      const operand = operandOf(checking, field, value, name, true)
       if (operand === null) return null
       return operand.of === "caller"
         ? checking.findings.add("operator", "The caller's values have no order.", "Use = or !=.", isAt)

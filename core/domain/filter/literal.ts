@@ -41,7 +41,9 @@ export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: strin
   const named = nameHint(name.text, namesOf(scope, mayFilter(scope)), filterableFields)
   // `status in (draft, paid)` is read as a call of `in` with the field `draft`. When no field has a name like it, the hint shows how to
   // write the function.
-  const hint = field === undefined && (scope.relations?.step(name.text) ?? null) !== null
+  const hint = field === undefined && scope.vectors?.has(name.text) === true
+    ? `It is a search vector: write search(${name.text}, "some words").`
+    : field === undefined && (scope.relations?.step(name.text) ?? null) !== null
     ? `It is a relation: name a field of it, such as ${name.text}.id, or write has(${name.text}).`
     : field === undefined && usage !== undefined && named.startsWith(filterableFields)
     ? `Write ${usage}. ${named}`
@@ -133,8 +135,22 @@ export const callerOf = ({ findings, scope }: Checking, field: Holder, value: Va
 const refuseValue = ({ findings }: Checking, name: string, text: string, hint: string, span: Span): null =>
   findings.add("value", `${quote(text)} is not a value of the field ${quote(name)}.`, hint, span)
 
-/** A checked operand for a field, or null after reporting. `name`: how the field is called here. */
-export const operandOf = (checking: Checking, field: Holder, value: Value, name = field.name): Operand | null => {
+/** How to compare with the field whose name stands as a value; empty where it is no such name. */
+const pairHint = ({ scope }: Checking, field: Holder, name: string, value: Value): string => {
+  const other = value.of === "word" && name === field.name ? scope.names.get(value.text) : undefined
+  return other === undefined || !mayFilter(scope)(other)
+    ? ""
+    : `To compare with the field, write field(${other.name}). `
+}
+
+/** A checked operand for a field, or null after reporting. `name`: how the field is called here. `compared`: a comparator stands before it. */
+export const operandOf = (
+  checking: Checking,
+  field: Holder,
+  value: Value,
+  name = field.name,
+  compared = false
+): Operand | null => {
   if (value.of === "call") {
     if (value.name.text !== "now") {
       const hint = value.name.text === "field"
@@ -175,11 +191,7 @@ export const operandOf = (checking: Checking, field: Holder, value: Value, name 
     return field.kind === "float" ? { ...literal, span: checking.findings.span(value) } : literal
   }
   const near = field.kind === "enum" ? nearest(text, field.values) : null
-  return refuseValue(
-    checking,
-    name,
-    text,
-    near === null ? cell.failure.message : `Did you mean ${near}? ${cell.failure.message}`,
-    value
-  )
+  const asked = compared ? pairHint(checking, field, name, value) : ""
+  const meant = near === null ? "" : `Did you mean ${near}? `
+  return refuseValue(checking, name, text, asked + meant + cell.failure.message, value)
 }

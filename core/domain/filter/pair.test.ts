@@ -69,6 +69,7 @@ describe("two fields of one record", () => {
     ["name:field(note)", "operator", ":", "kind text"],
     ["total > field(plain)", "not-filterable", "plain", "cannot be filtered"],
     ["total > field(rat)", "unknown-field", "rat", "There is no field"],
+    ["total > rate", "value", "rate", "is not a value"],
     ["total > field()", "argument", "field()", "name of a field"],
     ["total > field(rate, total)", "argument", "field(rate, total)", "name of a field"],
     ["total > field(\"rate\")", "argument", "field(\"rate\")", "without quotes"],
@@ -79,6 +80,17 @@ describe("two fields of one record", () => {
     const [error] = refused(text)
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) })
     expect(text.slice(error!.span.start, error!.span.end)).toBe(place)
+  })
+
+  it("is told to whoever writes the name alone, unless the field is hidden", () => {
+    const hint = "To compare with the field, write field(rate). "
+    expect(refused("total > rate")[0]!.hint).toContain(hint)
+    expect(refused("total != rate")[0]!.hint).toContain(hint)
+    for (const text of ["in(total, rate)", "total > plain", "total > rat"]) {
+      expect(refused(text)[0]!.hint).not.toContain("field(")
+    }
+    const without = scopeOf(filterFields.filter(({ name }) => name !== "rate"))
+    expect(refused("total > rate", without)[0]!.hint).not.toContain("field(")
   })
 
   it("may not be hidden: such a field is unknown on either side, byte for byte", () => {

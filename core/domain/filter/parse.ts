@@ -105,6 +105,11 @@ const quoteHint = "Put text that holds spaces, quotes or operators in quotes, su
 const shiftPattern = /^([+-]?)(\d{1,12})([smhdw])$/
 const unitSeconds: { readonly [unit: string]: bigint } = { s: 1n, m: 60n, h: 3_600n, d: 86_400n, w: 604_800n }
 const foreignOperators: { readonly [word: string]: string } = { "&&": "AND", "&": "AND", "||": "OR", "|": "OR" }
+/** Functions of SQL that people wrap around a field. */
+const foreignFunctions: { readonly [name: string]: string } = {
+  lower: "same(field, 'text') or begins(field, 'text'), which ignore case",
+  upper: "same(field, 'text') or begins(field, 'text'), which ignore case"
+}
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 /** Whether a word is an operator in another case. A search for that word would silently give other rows. */
@@ -266,6 +271,14 @@ class Parser {
     if (token.kind === "word") {
       if (this.opensCall(name, spacedNames)) {
         const call = this.call(name, level)
+        if (this.at("comparator") && Object.hasOwn(foreignFunctions, name.text)) {
+          this.refuse(
+            "unknown-function",
+            `There is no function ${quote(name.text)}.`,
+            `Write ${foreignFunctions[name.text]}.`,
+            name
+          )
+        }
         return countNames.includes(name.text) && this.at("comparator")
           ? this.counted(call, level)
           : { node: "call", call }

@@ -439,6 +439,8 @@ describe("fields and functions", () => {
     ["plain = 1", "not-filterable", "plain"],
     ["name.first = 1", "unknown-field", "name.first"],
     ["foo(name)", "unknown-function", "foo"],
+    ["lower(name) = ann", "unknown-function", "lower", "same(field, 'text')"],
+    ["NOT UPPER(name) = ANN", "syntax", "="],
     ["isnull(name)", "unknown-function", "isnull", "Did you mean isNull?"],
     ["isNull()", "argument", "isNull()"],
     ["isNull('name')", "argument", "'name'"],

@@ -36,9 +36,9 @@ describe("words in a search vector", () => {
     ["search('words', lamp)", "argument", "search(vector, 'text')"],
     ["search(words, lamp, 1)", "argument", "search(vector, 'text')"],
     [`search(words, "${"x".repeat(1_001)}")`, "limit", "fewer words"],
-    ["words = lamp", "unknown-field", "Fields that can be filtered"],
-    ["words:*", "unknown-field", "Fields that can be filtered"],
-    ["name = field(words)", "unknown-field", "Fields that can be filtered"]
+    ["words = lamp", "unknown-field", "write search(words, \"some words\")"],
+    ["words:*", "unknown-field", "write search(words"],
+    ["name = field(words)", "unknown-field", "write search(words"]
   ])("%.40s is refused: %s", (text, code, hint) => {
     expect(refused(text)).toMatchObject([{ code, hint: expect.stringContaining(hint) }])
   })

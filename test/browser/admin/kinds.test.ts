@@ -40,6 +40,8 @@ describe.skipIf(chromiumPath === null)("values of exact kinds", () => {
       const input = (name: string) => page.getByRole("textbox", { name })
       await input("Name").fill("Morning")
       expect(await input("Lasts").getAttribute("placeholder")).toBe("P1Y2M3DT4H5M6S")
+      // Also on a page that is written from right to left, where `2001:db8::1` would stand in another order.
+      expect(await input("Address").getAttribute("dir")).toBe("ltr")
       await input("Opens").fill("09:30")
       await input("Lasts").fill("90 minutes")
       await input("Days").fill("[2026-01-01,2026-01-31]")

@@ -129,9 +129,10 @@ const Line = (props: InnerProps): ReactNode => {
   const common = {
     ...attributes(props),
     ref,
-    dir: field.kind === "text" ? "auto" : undefined,
+    // Numbers and exact texts are read from the left in every language: `-5` and `2001:db8::1` would stand in another order.
+    dir: field.kind === "text" ? "auto" : "ltr",
     placeholder: exampleOf(field),
-    className: isExact(field) ? "mono" : undefined
+    className: field.kind === "text" ? undefined : isExact(field) ? `mono ${style.exact}` : style.exact
   }
   return (
     <div className={frame(compact)} data-invalid={invalid ? "" : undefined}>

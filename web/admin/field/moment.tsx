@@ -225,35 +225,40 @@ export const RangeInput = (props: InputProps & { readonly children: ReactNode })
   }
   return (
     <div
-      className={compact ? "cell-input" : "input"}
+      className={`${compact ? "cell-input" : "input"} ${style.range}`}
       role="group"
       aria-label={label}
+      data-kind={kind}
       data-invalid={invalid ? "" : undefined}
     >
-      <Moment
-        id={id}
-        label={id === undefined ? t.field.from : undefined}
-        kind={kind}
-        value={ends.low}
-        autoFocus={autoFocus}
-        compact={compact}
-        describedBy={describedBy}
-        disabled={disabled}
-        invalid={invalid}
-        zoned={false}
-        onValue={put("low")}
-      />
-      <span className={style.dash} aria-hidden="true">–</span>
-      <Moment
-        label={t.field.before}
-        kind={kind}
-        value={ends.high}
-        compact={compact}
-        describedBy={describedBy}
-        disabled={disabled}
-        invalid={invalid}
-        onValue={put("high")}
-      />
+      <span className={style.end}>
+        <Moment
+          id={id}
+          label={id === undefined ? t.field.from : undefined}
+          kind={kind}
+          value={ends.low}
+          autoFocus={autoFocus}
+          compact={compact}
+          describedBy={describedBy}
+          disabled={disabled}
+          invalid={invalid}
+          zoned={false}
+          onValue={put("low")}
+        />
+        <span className={style.dash} aria-hidden="true">–</span>
+      </span>
+      <span className={style.end}>
+        <Moment
+          label={t.field.before}
+          kind={kind}
+          value={ends.high}
+          compact={compact}
+          describedBy={describedBy}
+          disabled={disabled}
+          invalid={invalid}
+          onValue={put("high")}
+        />
+      </span>
     </div>
   )
 }

@@ -37,7 +37,8 @@ export interface FieldsProps {
 }
 
 /** Whether a field takes the whole width. */
-const isWide = (field: MetaField): boolean => holdsFiles(field) || field.kind === "array" || isLong(field)
+const isWide = (field: MetaField): boolean =>
+  holdsFiles(field) || field.kind === "array" || isLong(field) || (field.kind === "range" && field.of === "timestamp")
 
 /** The name of the field whose value the page's head shows: a key of one part that nobody changes, and that points at nothing. */
 export const keyInHead = ({ fields, model }: Resource): string | null => {
