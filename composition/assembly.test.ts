@@ -7,7 +7,7 @@ import { tokensOf, Unauthorized } from "../adapters/auth/authenticator.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
 import { f } from "../core/domain/declare/field.ts"
 import { defineResource } from "../core/domain/declare/resource.ts"
-import { assemble, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
+import { assemble, filesSecretsOf, formsSecretsOf, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import { readSettings } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
 
@@ -146,6 +146,37 @@ describe("pages elsewhere that may sign in", () => {
     const configured = ["https://me.example", "https://a.example", "https://b.example", "https://x.c.example"]
     expect(await trusted([])).toEqual(configured)
     expect(await trusted(tunnelOrigins)).toEqual([...configured, "https://demo.trycloudflare.com"])
+  })
+})
+
+describe("secrets", () => {
+  const [first, second, third] = ["1", "2", "3"].map((each) => each.repeat(32)) as [string, string, string]
+  const secretsOf = (env: Record<string, string>, more: Partial<Config> = {}) => {
+    const config: Config = { resources: [notes], ...more }
+    const read = readSettings({ AUTH_SECRET: first, DATABASE_URL: "postgres://app@db/shop", ...env }, "/project")
+    const assembly = assemble(config, read)
+    return {
+      own: assembly.secret,
+      files: filesSecretsOf(assembly, read.settings),
+      forms: formsSecretsOf(assembly, read.settings)
+    }
+  }
+
+  it("are that of the environment or the configuration, and behind it those that are accepted", () => {
+    expect(secretsOf({})).toEqual({ own: [first], files: null, forms: null })
+    expect(secretsOf({ AUTH_SECRET_ACCEPTED: `${second}, ${first},\n${third}` }).own).toEqual([first, second, third])
+    expect(secretsOf({ AUTH_SECRET_ACCEPTED: second }, { auth: { secret: third } }).own).toEqual([third, second])
+  })
+
+  it("of files and forms are their own, or those of the deployment, with those that are accepted for them", () => {
+    const env = { AUTH_SECRET_ACCEPTED: second }
+    expect(secretsOf({ ...env, SERVICE_FILES_SECRET: third }).files).toEqual([third])
+    expect(secretsOf({ ...env, SERVICE_FILES_SECRET: third, SERVICE_FILES_SECRET_ACCEPTED: first }).files)
+      .toEqual([third, first])
+    // The way to a secret of their own, and back.
+    expect(secretsOf({ ...env, SERVICE_FILES_SECRET_ACCEPTED: third }).files).toEqual([first, second, third])
+    expect(secretsOf({ ...env, SERVICE_FORMS_SECRET_ACCEPTED: third }).forms).toEqual([first, second, third])
+    expect(secretsOf({ SERVICE_FORMS_SECRET: third }).forms).toEqual([third])
   })
 })
 

@@ -19,6 +19,7 @@ import { parentPath } from "../core/domain/declare/config.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
 import { filesEnvironment } from "../core/domain/declare/file.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { type Secrets, withAccepted } from "../core/domain/secret.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
 import type { Settings } from "./environment.ts"
@@ -31,8 +32,8 @@ import { accountsSchema, furtherOrigins, knownUrl, type TenantAuths, tenantSecre
 export interface Assembly {
   readonly config: Config
   readonly compiled: Compiled
-  /** Empty only where none was asked for. */
-  readonly secret: string
+  /** `AUTH_SECRET`, with those of `AUTH_SECRET_ACCEPTED` behind it. Empty only where none was asked for. */
+  readonly secret: Secrets
   /** Public URL of the API. */
   readonly url: string
 }
@@ -88,6 +89,24 @@ const merge = (config: Config, settings: Settings): Config => {
   }
 }
 
+/** The secrets behind tickets and links of files; null: those of the deployment. */
+export const filesSecretsOf = (
+  { compiled, secret }: Pick<Assembly, "compiled" | "secret">,
+  { files }: Pick<Settings, "files">
+): Secrets | null => {
+  const own = compiled.files.secret ?? files.secret
+  return own === null && files.acceptedSecrets.length === 0 ? null : withAccepted(own, files.acceptedSecrets, secret)
+}
+
+/** The secrets of public forms; null: those of the deployment. */
+export const formsSecretsOf = (
+  { secret }: Pick<Assembly, "secret">,
+  { acceptedFormsSecrets, formsSecret }: Pick<Settings, "acceptedFormsSecrets" | "formsSecret">
+): Secrets | null =>
+  formsSecret === null && acceptedFormsSecrets.length === 0
+    ? null
+    : withAccepted(formsSecret, acceptedFormsSecrets, secret)
+
 /** Where folders of files are, and the keys of buckets, as the deployment says. */
 export const fileSettingsOf = ({ data, files, folder }: Settings): FileSettings => ({
   folder,
@@ -142,7 +161,9 @@ export const assemble = (
   return {
     config: merged,
     compiled: compiled.success,
-    secret: given ?? (secretless ? "" : keptSecret(settings.data)),
+    secret: given === null && secretless
+      ? ""
+      : withAccepted(given ?? keptSecret(settings.data), settings.acceptedSecrets, ""),
     url
   }
 }

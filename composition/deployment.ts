@@ -19,6 +19,7 @@ import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { quoteValue, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
+import { type Secrets, secretsProblem } from "../core/domain/secret.ts"
 import { makeAuthenticator, makeTenantAuthenticator } from "./assembly.ts"
 import type { Parts } from "./edge.ts"
 import { defaultUrl } from "./environment.ts"
@@ -35,8 +36,11 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly database?: PostgresOptions
   /** Who verifies credentials. Default: `authenticate` of the configuration, else the keys at its `auth.jwksUrl`. */
   readonly authenticator?: Authenticator
-  /** Default: `auth.secret` of the configuration. At least 16 characters. */
-  readonly secret?: string
+  /**
+   * Default: `auth.secret` of the configuration. At least 16 characters. Of a list the first seals and signs, and each opens what it has sealed
+   * (docs/guides/operations.md#rotating-secrets).
+   */
+  readonly secret?: Secrets
   /** Default: `auth.url` of the configuration, else `http://localhost:5173`. */
   readonly publicUrl?: string
   readonly context?: Context.Context<never>
@@ -81,7 +85,7 @@ export const declaredOf = (config: Config | ConfigWithAuth): Config => {
 export interface DeploymentSettings extends Omit<AdminOptions, "database"> {
   readonly compiled: Compiled
   readonly authenticator: Authenticator
-  readonly secret: string
+  readonly secret: Secrets
   readonly publicUrl: string
   /** The auth server of this process, whose mails and accounts are the service's. */
   readonly accounts: Auth | null
@@ -120,8 +124,8 @@ const refuseRest = (
     authenticator === undefined ? "Nobody verifies credentials." : `authenticator is ${quoteValue(authenticator)}.`,
     "Write authenticate: (request) => ({ user: { id, roles } }) in the configuration, or give createAdmin an authenticator, such as builtInAuthenticator({ auth }) beside auth. startServer makes both by itself."
   )]),
-  ...(typeof secret === "string" && secret.length >= 16 ? [] : [refusal(
-    secret === undefined ? "There is no secret." : "The secret is not a text of at least 16 characters.",
+  ...(secretsProblem(secret, 16) === null ? [] : [refusal(
+    secret === undefined ? "There is no secret." : `The secret is ${secretsProblem(secret, 16)}.`,
     "Give createAdmin secret: 32 random bytes in base64, the same in every instance: openssl rand -base64 32."
   )]),
   ...(isPlainUrl(String(url)) ? [] : [refusal(

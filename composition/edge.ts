@@ -39,6 +39,7 @@ import { BoundedMap } from "../core/domain/bounded.ts"
 import { hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
+import type { Secrets } from "../core/domain/secret.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SavedViewsService } from "../core/ports/saved-views.ts"
@@ -59,8 +60,8 @@ export interface EdgeParts {
   readonly records: RecordsService
   /** Who is calling. */
   readonly tokens: TokensService
-  /** The deployment's secret (`AUTH_SECRET`), the same in every instance: page tokens and ETags are keyed by it. */
-  readonly secret: string
+  /** The deployment's secret (`AUTH_SECRET`), the same in every instance: page tokens and ETags are keyed by it. Of several the first seals, each opens. */
+  readonly secret: Secrets
   /** Public URL of the API. */
   readonly publicUrl: string
   /** Where submissions of public forms are counted, and requests that hooks deny; needed where there are forms or hooks. */
@@ -68,7 +69,7 @@ export interface EdgeParts {
   /** Where saved views are kept. Without it there are none. */
   readonly savedViews?: SavedViewsService
   /** Seals challenges of forms instead of `secret` (`SERVICE_FORMS_SECRET`), the same in every instance. */
-  readonly formsSecret?: string
+  readonly formsSecret?: Secrets
   readonly auth?: EdgeOptions["auth"]
   readonly authStatus?: EdgeOptions["authStatus"]
   /** Who signs in the people of each tenant, where requests decide the tenant and this service keeps the accounts. */

@@ -34,6 +34,8 @@ describe("settings", () => {
     ["DATABASE_URL", "mysql://root:secret@db"],
     ["ADMIN_DATABASE_URL", "db:5432"],
     ["AUTH_SECRET", "x".repeat(31)],
+    ["AUTH_SECRET_ACCEPTED", `${"x".repeat(32)},${"y".repeat(31)}`],
+    ["SERVICE_FILES_SECRET_ACCEPTED", "x".repeat(31)],
     ["AUTH_URL", "ftp://x"],
     ["AUTH_URL", "https://admin:secret@a.example"],
     ["AUTH_URL", "https://a.example/?x=1"],

@@ -33,8 +33,12 @@ export interface Settings {
   readonly adminDatabaseUrl: string | null
   /** `AUTH_SECRET`. */
   readonly secret: string | null
+  /** `AUTH_SECRET_ACCEPTED`: further secrets, which only open. */
+  readonly acceptedSecrets: readonly string[]
   /** `SERVICE_FORMS_SECRET`: seals challenges of public forms instead of `AUTH_SECRET`. */
   readonly formsSecret: string | null
+  /** `SERVICE_FORMS_SECRET_ACCEPTED`: further secrets, which only open. */
+  readonly acceptedFormsSecrets: readonly string[]
   /** `AUTH_URL`. */
   readonly url: string | null
   /** `SERVICE_HOST`: the address to listen on, default 127.0.0.1. */
@@ -85,6 +89,8 @@ export interface Settings {
     readonly retention: number | null
     /** `SERVICE_FILES_SECRET`. */
     readonly secret: string | null
+    /** `SERVICE_FILES_SECRET_ACCEPTED`: further secrets, which only open. */
+    readonly acceptedSecrets: readonly string[]
     /** `SERVICE_FILES_CLEANUP_MINUTES`, default 60; 0: no runs in the server. */
     readonly cleanupMinutes: number
     /** The keys of a provider's bucket: its own, else those of `S3_…`, else those of `CLOUD_…`. Half a pair is none. */
@@ -177,6 +183,15 @@ export const readSettings = (
       "Set 32 random bytes in base64 (openssl rand -base64 32), the same in every instance; or leave it out."
     )
   }
+  const accepted = (name: string): readonly string[] => {
+    const all = (text(name) ?? "").split(/[\s,]+/).filter((each) => each !== "")
+    if (all.every((each) => each.length >= 32)) return all
+    refuse(
+      `${name} has a secret of less than 32 characters.`,
+      "Write further secrets that are still good, or soon will be, separated by commas; or leave it out."
+    )
+    return []
+  }
   let url = text("AUTH_URL")
   if (url !== null && !isPlainUrl(url)) {
     refuse(
@@ -243,7 +258,9 @@ export const readSettings = (
     databaseUrl: database("DATABASE_URL"),
     adminDatabaseUrl: database("ADMIN_DATABASE_URL"),
     secret,
+    acceptedSecrets: accepted("AUTH_SECRET_ACCEPTED"),
     formsSecret,
+    acceptedFormsSecrets: accepted("SERVICE_FORMS_SECRET_ACCEPTED"),
     sources,
     plugins,
     url,
@@ -273,7 +290,7 @@ export const readSettings = (
     drainToken: secretToken("SERVICE_JOBS_DRAIN_TOKEN"),
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat,
-    files: fileSettings(env, text, count, refuse, read)
+    files: fileSettings(env, text, count, accepted, refuse, read)
   }
   // Not refused, because other tools may use such names.
   const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !read.has(name)).map((name) => ({
@@ -307,12 +324,18 @@ const poolSizes = (
 }
 
 /** Variables about files that name no provider. */
-const ownFileVariables = ["SERVICE_FILES_RETENTION", "SERVICE_FILES_SECRET", "SERVICE_FILES_CLEANUP_MINUTES"]
+const ownFileVariables = [
+  "SERVICE_FILES_RETENTION",
+  "SERVICE_FILES_SECRET",
+  "SERVICE_FILES_SECRET_ACCEPTED",
+  "SERVICE_FILES_CLEANUP_MINUTES"
+]
 
 const fileSettings = (
   env: { readonly [name: string]: string | undefined },
   text: (name: string) => string | null,
   count: (name: string, least: number, most: number) => number | null,
+  accepted: (name: string) => readonly string[],
   refuse: (message: string, fix: string) => void,
   read: Set<string>
 ): Settings["files"] => {
@@ -343,6 +366,7 @@ const fileSettings = (
     addresses,
     retention,
     secret,
+    acceptedSecrets: accepted("SERVICE_FILES_SECRET_ACCEPTED"),
     cleanupMinutes: count("SERVICE_FILES_CLEANUP_MINUTES", 0, 525_600) ?? 60,
     keys: (provider) => pair(providerVariable(provider)) ?? pair("S3") ?? pair("CLOUD")
   }

@@ -19,6 +19,7 @@ import { defaultLinkLifetime } from "../core/domain/file/link.ts"
 import { defaultRetention, providerVariable } from "../core/domain/file/provider.ts"
 import type { Provider } from "../core/domain/file/provider.ts"
 import { Quota } from "../core/domain/file/quota.ts"
+import type { Secrets } from "../core/domain/secret.ts"
 import type { DetectorService } from "../core/ports/detector.ts"
 import type { ImagesService } from "../core/ports/images.ts"
 import type { SignerService } from "../core/ports/signer.ts"
@@ -129,7 +130,7 @@ export const linkPurpose = "file-link"
 export const makeFiles = (
   { files, options }: Compiled,
   settings: FileSettings,
-  secret: string,
+  secret: Secrets,
   report: Files["report"],
   parts: FileParts = {}
 ): Files | null => {

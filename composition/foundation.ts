@@ -10,6 +10,7 @@ import { makeJudgements } from "../core/app/ground/guard.ts"
 import { RecentVersions } from "../core/app/ground/versions.ts"
 import { type AccessResolver, makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
+import type { Secrets } from "../core/domain/secret.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { AuditService } from "../core/ports/audit.ts"
 import type { RecordsService } from "../core/ports/records.ts"
@@ -110,9 +111,9 @@ export const withChecks = (
 /** The foundation over records, with keys and files of its own: for commands, and for tests. */
 export const makeFoundation = (
   parts: Pick<FoundationParts, "audit" | "compiled" | "records" | "namesOf" | "log" | "changed"> & {
-    readonly secret: string
+    readonly secret: Secrets
     readonly fileSettings?: FileSettings
-    readonly filesSecret?: string
+    readonly filesSecret?: Secrets
     readonly files?: FileParts
   }
 ): Foundation => {

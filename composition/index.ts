@@ -88,6 +88,7 @@ export type {
   Verdict,
   VerifyRequest
 } from "../core/domain/hook/declaration.ts"
+export type { Secrets } from "../core/domain/secret.ts"
 export { sourcesFor } from "../core/domain/source/source.ts"
 export type { Source, SourceShown } from "../core/domain/source/source.ts"
 

@@ -26,6 +26,8 @@ import { classOf } from "../core/domain/thrown.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import {
   fileSettingsOf,
+  filesSecretsOf,
+  formsSecretsOf,
   keepsAccounts,
   makeAuth,
   makeAuthenticator,
@@ -387,8 +389,8 @@ const optionsOf = (
       accountsReady: ready,
       mail,
       liveApp,
-      formsSecret: settings.formsSecret,
-      filesSecret: assembly.compiled.files.secret === null ? settings.files.secret : null,
+      formsSecret: formsSecretsOf(assembly, settings),
+      filesSecret: filesSecretsOf(assembly, settings),
       uploadGraceMs: settings.requestTimeoutMs,
       readsOnly: settings.readsOnly || null,
       auditDays: settings.auditDays,

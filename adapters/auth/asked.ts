@@ -6,6 +6,7 @@
 import { type Client, clientOf } from "../../core/domain/account/client.ts"
 import { type Body, readBody } from "./auth-body.ts"
 import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
+import type { AuthInternals } from "./internals.ts"
 import type { AuthRoute } from "./routes.ts"
 
 export interface AuthCall {
@@ -62,12 +63,12 @@ export const readAsked = async (
   path: string,
   route: AuthRoute,
   search: string,
-  place: AuthAddress
+  place: AuthAddress & { readonly internals: Pick<AuthInternals, "renewCookies"> }
 ): Promise<AuthCall> => {
   // The caller of the handler guarantees the last address. Our edge puts there only the client that it found out.
   const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
   const body = route.method === "POST" ? await readBody(request) : {}
-  const cookies = ownCookies(request.headers.get("cookie"), isSecure(place))
+  const cookies = await place.internals.renewCookies(ownCookies(request.headers.get("cookie"), isSecure(place)))
   return { path, route, search, body, client, cookies, headers: headersOf(request, route, client, cookies, place) }
 }
 

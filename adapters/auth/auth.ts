@@ -13,6 +13,7 @@ import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account
 import { declareRoles } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/declare/refusal.ts"
 import { ownJson } from "../../core/domain/own-json.ts"
+import { allSecrets, type Secrets, secretsProblem } from "../../core/domain/secret.ts"
 import { bodyMax } from "./auth-body.ts"
 import { type AccountWatch, type AuthLog, makeHashes, type Told } from "./auth-log.ts"
 import { type AuthDatabase, hasAny, openStore, tableIn } from "./database.ts"
@@ -25,13 +26,17 @@ import { makeLinks } from "./links.ts"
 import { type AccountMailer, makeMailer } from "./mails.ts"
 import { makeProviderEngines } from "./provider-engines.ts"
 import { makeRevocations } from "./revocations.ts"
+import { makeCipher, makeCookieRenewal } from "./rotation.ts"
 
 /** Settings of the auth server, for `createAuth`. */
 export interface AuthOptions {
   /** Where accounts live. The pool or dialect stays the caller's: it is never closed here. */
   readonly database: AuthDatabase
-  /** `AUTH_SECRET`: signs cookies and encrypts the private keys of tokens. At least 32 characters. */
-  readonly secret: string
+  /**
+   * `AUTH_SECRET`: signs cookies and encrypts the private keys of tokens. At least 32 characters. Of a list the first does so, and each is accepted
+   * (docs/guides/operations.md#rotating-secrets).
+   */
+  readonly secret: Secrets
   /** `AUTH_URL`: public URL of the API; issuer and audience of tokens. */
   readonly url: string
   /** Path of the auth routes; default `/api/auth`. */
@@ -137,10 +142,14 @@ const checkRate = (value: number): number => {
 
 /** Makes the auth server. Nothing is read or written before it is first used; throws when an option cannot be right. */
 export const createAuth = (options: AuthOptions): Auth => {
-  const { database, secret, tenant, url } = options
+  const { database, tenant, url } = options
   const { origin } = checkUrl(url)
   checkOrigins(options.trustedOrigins ?? [])
-  if (secret.length < 32) throw new Error("AUTH_SECRET must have at least 32 characters (32 random bytes in base64).")
+  if (secretsProblem(options.secret, 32) !== null) {
+    throw new Error("AUTH_SECRET must have at least 32 characters (32 random bytes in base64).")
+  }
+  const secrets = allSecrets(options.secret)
+  const [secret] = secrets
   if ("dialect" in database && database.type !== "postgres") {
     throw new Error("The auth store needs PostgreSQL: database.type must be \"postgres\".")
   }
@@ -174,11 +183,13 @@ export const createAuth = (options: AuthOptions): Auth => {
 
   const store = openStore(database)
   const table = tableIn(schema)
+  const cipher = makeCipher(secrets)
   const settings: EngineSettings = {
     store,
     table,
     schema,
-    secret,
+    secrets,
+    cipher,
     url,
     origin,
     basePath,
@@ -207,7 +218,9 @@ export const createAuth = (options: AuthOptions): Auth => {
       }),
     providers,
     providerEngine: makeProviderEngines(providers, (discovered) => makeEngine(settings, discovered), onError),
-    sealer: makeSealer(secret),
+    sealer: makeSealer(secrets),
+    cipher,
+    renewCookies: makeCookieRenewal(secrets, store, table("verification")),
     links,
     mailer,
     log,
@@ -238,7 +251,7 @@ export const createAuth = (options: AuthOptions): Auth => {
       internals,
       origin,
       basePath,
-      limits: makeLimits({ store, table, secret, ...attemptLimits(signInPerMinute) }),
+      limits: makeLimits({ store, table, secrets, ...attemptLimits(signInPerMinute) }),
       needsAdmin,
       twoFactor,
       passkeys: passkeys !== null

@@ -14,11 +14,14 @@ import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import type { DiscoveredProvider } from "./discovery.ts"
 import { endHeld } from "./ending.ts"
 import { oauthProvider } from "./oidc.ts"
+import { type AllSecrets, type Cipher, renewingPlugin } from "./rotation.ts"
 import { type AuthTables, changeAccount, changePassword, claimsOf, stands, type TokenClaims } from "./standing.ts"
 
 export interface EngineSettings extends AuthTables {
   readonly schema: string | undefined
-  readonly secret: string
+  /** The first of them is that of better-auth. */
+  readonly secrets: AllSecrets
+  readonly cipher: Cipher
   readonly url: string
   readonly origin: string
   readonly basePath: string
@@ -136,7 +139,12 @@ export const makeEngine = async (
       ? [twoFactor({
         issuer: settings.appName,
         twoFactorCookieMaxAge: 300,
-        backupCodeOptions: { amount: 10, length: 12, storeBackupCodes: "encrypted" }
+        backupCodeOptions: {
+          amount: 10,
+          length: 12,
+          // As better-auth encrypts them itself, and opened with each accepted secret.
+          storeBackupCodes: { encrypt: settings.cipher.seal, decrypt: settings.cipher.open }
+        }
       })]
       : []),
     ...passkeys,
@@ -172,14 +180,15 @@ export const makeEngine = async (
     })
   ] satisfies BetterAuthPlugin[]
 
+  const db = await store.kysely()
   const auth = betterAuth({
     appName: settings.appName,
     baseURL: origin,
     basePath,
-    secret: settings.secret,
+    secret: settings.secrets[0],
     trustedOrigins: [...settings.trustedOrigins],
     database: {
-      db: await store.kysely(),
+      db: settings.secrets.length === 1 ? db : db.withPlugin(renewingPlugin(settings.cipher)),
       type: "postgres",
       transaction: true,
       ...(schema === undefined ? {} : { schemaName: schema })

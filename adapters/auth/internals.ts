@@ -3,12 +3,14 @@
 import type { Provider } from "../../core/domain/account/identity-provider.ts"
 import type { RoleList } from "../../core/domain/account/roles.ts"
 import type { Told } from "./auth-log.ts"
+import type { OwnCookies } from "./cookies.ts"
 import type { Store } from "./database.ts"
 import type { Engine } from "./engine.ts"
 import type { Sealer } from "./key-text.ts"
 import type { Links } from "./links.ts"
 import type { AccountMailer } from "./mails.ts"
 import type { Revocations } from "./revocations.ts"
+import type { Cipher } from "./rotation.ts"
 
 /** What the functions of this adapter share. Not for other code. */
 export interface AuthInternals {
@@ -21,6 +23,10 @@ export interface AuthInternals {
   /** The engine for sign-in with a provider; null when that provider cannot be had now. */
   readonly providerEngine: (id: string) => Promise<Engine | null>
   readonly sealer: Sealer
+  /** What the store keeps encrypted. */
+  readonly cipher: Cipher
+  /** Cookies as better-auth can read them, which knows one secret. */
+  readonly renewCookies: (cookies: OwnCookies) => Promise<OwnCookies>
   readonly links: Links
   /** Null: no mail is sent about accounts. */
   readonly mailer: AccountMailer | null

@@ -5,20 +5,33 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import type { KeyText } from "../../core/domain/account/api-key.ts"
+import type { AllSecrets } from "./rotation.ts"
 
 /** What the service adds to a key, so that a text it never made is refused without asking the database. */
 export interface Sealer {
   readonly seal: (id: string, secret: string) => string
   readonly isSealed: (key: KeyText) => boolean
+  /** What the accepted secrets besides the first seal with. */
+  readonly accepted: readonly Buffer[]
 }
 
-export const makeSealer = (deploymentSecret: string): Sealer => {
-  const macKey = createHmac("sha256", deploymentSecret).update("api-key").digest()
-  const seal = (id: string, secret: string): string =>
-    createHmac("sha256", macKey).update(`${id}:${secret}`).digest().subarray(0, 12).toString("base64url")
+const macKeyOf = (deploymentSecret: string): Buffer => createHmac("sha256", deploymentSecret).update("api-key").digest()
+
+const sealWith = (macKey: Buffer, id: string, secret: string): string =>
+  createHmac("sha256", macKey).update(`${id}:${secret}`).digest().subarray(0, 12).toString("base64url")
+
+/** Whether a key was sealed with this. */
+export const isSealedWith = (macKey: Buffer, key: KeyText): boolean =>
+  timingSafeEqual(Buffer.from(sealWith(macKey, key.id, key.secret)), Buffer.from(key.seal))
+
+/** The first secret seals, and each is accepted. */
+export const makeSealer = ([first, ...rest]: AllSecrets): Sealer => {
+  const macKey = macKeyOf(first)
+  const accepted = rest.map(macKeyOf)
   return {
-    seal,
-    isSealed: (key) => timingSafeEqual(Buffer.from(seal(key.id, key.secret)), Buffer.from(key.seal))
+    seal: (id, secret) => sealWith(macKey, id, secret),
+    isSealed: (key) => [macKey, ...accepted].some((each) => isSealedWith(each, key)),
+    accepted
   }
 }
 

@@ -4,11 +4,12 @@
  */
 
 import * as crypto from "node:crypto"
-import { judgeKey, keyPrefix, readKeyText } from "../../core/domain/account/api-key.ts"
+import { judgeKey, keyPrefix, type KeyText, readKeyText } from "../../core/domain/account/api-key.ts"
 import { Expired, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { outageIn } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
+import { makeKeptSeals } from "./kept-seals.ts"
 import { deletedEpoch, revokedKey } from "./migration.ts"
 
 /** Milliseconds after which a known key is read again, changed or not. They are fewer than the time that revocations are kept. */
@@ -53,6 +54,7 @@ export const makeKeyVerifier = (
   tenant: string | number | undefined
 ): (text: string) => Identity | Promise<Identity> => {
   const { log, onError, revocations, sealer, store, table } = internals
+  const keptSeals = makeKeptSeals(store, table)
   const cache = makeCache<Entry>(10_000)
   const reading = new Map<string, Promise<Entry>>()
 
@@ -149,14 +151,27 @@ export const makeKeyVerifier = (
     return entry.identity
   }
 
+  /** Guessed and invented keys end here. They cost one query a minute, all of them together. */
+  const checkSeal = async (key: KeyText): Promise<void> => {
+    try {
+      if (await keptSeals(key)) return
+    } catch (cause) {
+      if (outageIn(cause) !== null) throw new KeysUnavailable("the key cannot be looked up", { cause })
+      throw cause
+    }
+    throw new Unauthorized("the API key was not made here")
+  }
+
   return (text) => {
     const key = readKeyText(text)
     const id = key?.id ?? ""
     const digest = crypto.hash("sha256", text, "buffer")
     const entry = cache.get(id)
     if (entry === undefined || performance.now() - entry.readAt > knownMs) {
-      // Guessed and invented keys end here, without a query.
-      if (key === null || !sealer.isSealed(key)) throw new Unauthorized("the API key was not made here")
+      if (key === null) throw new Unauthorized("the API key was not made here")
+      if (!sealer.isSealed(key)) {
+        return checkSeal(key).then(() => reread(id)).then((fresh) => judge(id, digest, fresh))
+      }
       // The list of changes may be older than what is read now. Then it only causes another reading; it never hides a change.
       return reread(id).then((fresh) => judge(id, digest, fresh))
     }

@@ -6,6 +6,7 @@
 import { createHmac } from "node:crypto"
 import type { AttemptLimits } from "../../core/domain/account/attempt.ts"
 import { makeSweep, type Queries } from "./database.ts"
+import type { AllSecrets } from "./rotation.ts"
 
 export interface Limits {
   /**
@@ -20,10 +21,11 @@ export interface Limits {
 export interface LimitSettings extends AttemptLimits {
   readonly store: Queries
   readonly table: (name: string) => string
-  readonly secret: string
+  /** All secrets. Attempts are counted under each of them, so that instances count together whose first secrets differ. */
+  readonly secrets: AllSecrets
 }
 
-export const makeLimits = ({ perAccount, perClient, secret, store, table }: LimitSettings): Limits => {
+export const makeLimits = ({ perAccount, perClient, secrets, store, table }: LimitSettings): Limits => {
   // Stamps in the future are of a clock that went back since.
   const recent = `array(select s from unnest(a."stamps") s`
     + ` where s > clock_timestamp() - interval '1 minute' and s <= clock_timestamp() order by s)`
@@ -40,18 +42,28 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
     key: `"key"`,
     past: `"at" < now() - interval '5 minutes'`
   })
-  const hashOf = (text: string): string => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url")
+  const hashesOf = (text: string): readonly string[] =>
+    secrets.map((secret) => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url"))
 
   const take = async (text: string, most: number): Promise<number> => {
-    const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [hashOf(text), most])
-    return row === undefined || row.allowed ? 0 : row.wait
+    let wait = 0
+    for (const hash of hashesOf(text)) {
+      const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [hash, most])
+      if (row?.allowed === false) wait = Math.max(wait, row.wait)
+    }
+    return wait
   }
   const claim = `insert into ${table("attempt")} as a ("key", "stamps", "allowed", "at")
     values ($1, '{}', true, clock_timestamp())
     on conflict ("key") do update set "at" = clock_timestamp() where a."at" < clock_timestamp() - interval '3 minutes'
     returning "allowed"`
   return {
-    once: async (text) => (await store.query(claim, [hashOf(`once:${text}`)])).length === 1,
+    once: async (text) => {
+      for (const hash of hashesOf(`once:${text}`)) {
+        if ((await store.query(claim, [hash])).length === 0) return false
+      }
+      return true
+    },
     attempt: async (action, client, account) => {
       await forget()
       const wait = await take(`${action}:client:${client}`, perClient)

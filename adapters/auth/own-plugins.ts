@@ -7,6 +7,7 @@ import { APIError, createAuthMiddleware, getSessionFromCtx, setShouldSkipSession
 import { deleteSessionCookie } from "better-auth/cookies"
 import { isBag } from "../../core/domain/bag.ts"
 import { adminLock } from "./migration.ts"
+import { type Cipher, renewPrivateKey } from "./rotation.ts"
 import { type AuthTables, stands } from "./standing.ts"
 
 const isAbsentOr = (type: "string" | "boolean", value: unknown): boolean => value === undefined || typeof value === type
@@ -87,11 +88,11 @@ interface StoredKey {
 }
 
 /** Stores a signing key. Two instances may need the first one at once: one makes it, the other uses it. */
-export const storedKey = (
-  { store, table }: AuthTables,
+export const storedKey = async (
+  { cipher, store, table }: AuthTables & { readonly cipher: Cipher },
   key: { readonly publicKey: string; readonly privateKey: string }
-): Promise<StoredKey> =>
-  store.transaction(async (queries) => {
+): Promise<StoredKey> => {
+  const stored = await store.transaction<StoredKey>(async (queries) => {
     await queries.query("select pg_advisory_xact_lock($1)", [adminLock])
     const [newest] = await queries.query<StoredKey>(
       `select * from ${
@@ -107,3 +108,6 @@ export const storedKey = (
     if (made === undefined) throw new Error("the signing key was not stored")
     return made
   })
+  // That of another instance may be sealed with another secret.
+  return { ...stored, privateKey: (await renewPrivateKey(cipher, stored.privateKey)).sealed }
+}

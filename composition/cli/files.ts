@@ -21,7 +21,7 @@ import { elementsOf } from "../../core/domain/value/list.ts"
 import { fileFieldsOf } from "../../core/domain/write/file-values.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Bytes, ListedFile, StorageError, StorageService } from "../../core/ports/storage.ts"
-import { fileSettingsOf } from "../assembly.ts"
+import { fileSettingsOf, filesSecretsOf } from "../assembly.ts"
 import { storageOf } from "../files.ts"
 import { makeFoundation } from "../foundation.ts"
 import { withPostgres } from "../startup.ts"
@@ -39,6 +39,7 @@ export const withCore = async <A>(
   log?: (line: string) => void
 ): Promise<A> => {
   const project = await loadProject(flags)
+  const filesSecret = filesSecretsOf(project, project.settings)
   return withDatabases(
     project.settings,
     project.config,
@@ -50,7 +51,7 @@ export const withCore = async <A>(
           secret: project.secret,
           fileSettings: fileSettingsOf(project.settings),
           ...(log === undefined ? {} : { log }),
-          ...(project.settings.files.secret === null ? {} : { filesSecret: project.settings.files.secret })
+          ...(filesSecret === null ? {} : { filesSecret })
         })
         const { files } = core
         if (files === null) throw new CliFailure("No resource of this project has a file field.")

@@ -6,6 +6,7 @@
 import type { Client } from "pg"
 import type { ServerFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { allSecrets } from "../../core/domain/secret.ts"
 import type { Assembly } from "../assembly.ts"
 import { mostConnections } from "../connections.ts"
 import type { Databases } from "../database.ts"
@@ -161,7 +162,7 @@ export const checkSettings = (
     ...settings.unknown.map(({ fix, name }) =>
       about("warning", "variable", `Nothing reads the variable ${name}.`, fix)
     ),
-    ...(new Set(secret).size < leastVariety
+    ...(allSecrets(secret).some((each) => new Set(each).size < leastVariety)
       ? [about(
         "warning",
         "secret",

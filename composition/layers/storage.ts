@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeDetector } from "../../adapters/detector/detector.ts"
 import { makeSigner } from "../../adapters/seal/signer.ts"
+import type { Secrets } from "../../core/domain/secret.ts"
 import { Detector } from "../../core/ports/detector.ts"
 import { Images, type ImagesService } from "../../core/ports/images.ts"
 import { Signer } from "../../core/ports/signer.ts"
@@ -29,7 +30,7 @@ const images: Layer.Layer<never, never, Deployment> = Layer.unwrap(Effect.map(De
 }))
 
 /** The secret behind tickets and links of files. */
-export const filesSecretOf = ({ compiled, filesSecret, secret }: DeploymentSettings): string =>
+export const filesSecretOf = ({ compiled, filesSecret, secret }: DeploymentSettings): Secrets =>
   filesSecret ?? compiled.files.secret ?? secret
 
 /** Storages and what files need besides. */

@@ -362,7 +362,13 @@ describe("limits", () => {
 
   it("let a text be used once in three minutes, whoever asks", async () => {
     const { store: queries } = auth.internals
-    const settings = { store: queries, table: (name: string) => `auth."${name}"`, secret, perClient: 1, perAccount: 1 }
+    const settings = {
+      store: queries,
+      table: (name: string) => `auth."${name}"`,
+      secrets: [secret] as const,
+      perClient: 1,
+      perAccount: 1
+    }
     const [one, two] = [makeLimits(settings), makeLimits(settings)]
     const ago = (seconds: number) => store.database.execute(`update auth.attempt set at = at - interval '${seconds} s'`)
     expect([await one.once("a code"), await two.once("a code"), await two.once("another")]).toEqual([true, false, true])

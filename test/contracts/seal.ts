@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest"
 import { hashSource, versionSource } from "../../core/domain/read/etag.ts"
+import type { Secrets } from "../../core/domain/secret.ts"
 import type { SealService } from "../../core/ports/seal.ts"
 
 const secret = "a secret for tests only"
@@ -12,7 +13,7 @@ export const altered = (text: string, at: number): string =>
   text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1)
 
 /** Runs the suite. `make`: an instance with a secret of at least 16 characters. */
-export const sealContract = (name: string, make: (secret: string) => SealService): void => {
+export const sealContract = (name: string, make: (secrets: Secrets) => SealService): void => {
   const seal = make(secret)
   const twin = make(secret)
   const stranger = make(`${secret}!`)
@@ -74,6 +75,20 @@ export const sealContract = (name: string, make: (secret: string) => SealService
       expect(stranger.open("orders", token)).toBeNull()
       const bare = seal.seal("", "orders")
       expect([seal.open("", bare), seal.open("orders", bare)]).toEqual(["orders", null])
+    })
+
+    it("seals and digests with the first of several secrets, and opens what each has sealed", () => {
+      const other = `${secret}?`
+      const both = make([other, secret])
+      const [early, late] = [seal.seal("orders", "row 7"), both.seal("orders", "row 7")]
+      expect([both.open("orders", early), both.open("orders", late), both.open("Orders", early)])
+        .toEqual(["row 7", "row 7", null])
+      expect([seal.open("orders", late), make(other).open("orders", late), stranger.open("orders", late)])
+        .toEqual([null, "row 7", null])
+      for (const text of texts) {
+        const [own, older] = [make(other).digest(text), seal.digest(text)]
+        expect([both.digest(text), both.digests(text), seal.digests(text)]).toEqual([own, [own, older], [older]])
+      }
     })
 
     it("opens no token that was altered, cut, extended or never made", () => {

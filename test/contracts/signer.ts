@@ -4,6 +4,7 @@
  */
 
 import { describe, expect, it } from "vitest"
+import type { Secrets } from "../../core/domain/secret.ts"
 import type { SignerService } from "../../core/ports/signer.ts"
 import { altered } from "./seal.ts"
 
@@ -11,7 +12,7 @@ const secret = "a secret for tests only"
 const texts = ["", "/api/files/1?until=7", "x".repeat(10_000), "é𝄞", "a\0b", "a\nb"]
 
 /** Runs the suite. */
-export const signerContract = (name: string, make: (secret: string, purpose: string) => SignerService): void => {
+export const signerContract = (name: string, make: (secrets: Secrets, purpose: string) => SignerService): void => {
   const signer = make(secret, "link")
   const twin = make(secret, "link")
   const strangers = [make(`${secret}!`, "link"), make(secret, "links"), make(secret, "")]
@@ -64,6 +65,17 @@ export const signerContract = (name: string, make: (secret: string, purpose: str
         "é".repeat(21)
       ]
       for (const other of made) expect(signer.verify(text, other), other).toBe(false)
+    })
+
+    it("signs with the first of several secrets, and verifies those of each", () => {
+      const both = make([`${secret}?`, secret], "link")
+      for (const text of texts) {
+        const signature = signer.sign(text)
+        expect(both.sign(text)).toBe(make(`${secret}?`, "link").sign(text))
+        expect([both.verify(text, signature), both.verify(text, both.sign(text)), signer.verify(text, both.sign(text))])
+          .toEqual([true, true, false])
+        expect(both.verify(text, strangers[0]!.sign(text))).toBe(false)
+      }
     })
   })
 }

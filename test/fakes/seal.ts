@@ -4,14 +4,15 @@
  */
 
 import { createHash } from "node:crypto"
+import { allSecrets, type Secrets } from "../../core/domain/secret.ts"
 import type { SealService } from "../../core/ports/seal.ts"
 import type { SignerService } from "../../core/ports/signer.ts"
 
 /** Makes services that share what they remember. */
 export interface FakeVault {
-  readonly seal: (secret: string) => SealService
+  readonly seal: (secrets: Secrets) => SealService
   /** A signature for one purpose is not valid for another. */
-  readonly signer: (secret: string, purpose: string) => SignerService
+  readonly signer: (secrets: Secrets, purpose: string) => SignerService
 }
 
 /** A URL-safe text of so many characters, another one for each number. The halves of two of them make none. */
@@ -32,25 +33,31 @@ export const makeFakeVault = (): FakeVault => {
     return mark
   }
   return {
-    seal: (secret) => ({
-      digest: (text) => markOf(22, "digest", secret, text),
-      hash: (text) => createHash("sha256").update(text).digest("hex"),
-      seal: (context, text) => {
-        const token = numbered(++last, 24)
-        sealed.set(token, { secret, context, text })
-        return token
-      },
-      open: (context, token) => {
-        const found = sealed.get(token)
-        return found?.secret === secret && found.context === context ? found.text : null
-      }
-    }),
-    signer: (secret, purpose) => {
-      const sign = (text: string): string => markOf(43, "sign", secret, purpose, text)
+    seal: (secrets) => {
+      const all = allSecrets(secrets)
+      const [secret] = all
       return {
-        sign,
+        digest: (text) => markOf(22, "digest", secret, text),
+        digests: (text) => all.map((each) => markOf(22, "digest", each, text)),
+        hash: (text) => createHash("sha256").update(text).digest("hex"),
+        seal: (context, text) => {
+          const token = numbered(++last, 24)
+          sealed.set(token, { secret, context, text })
+          return token
+        },
+        open: (context, token) => {
+          const found = sealed.get(token)
+          return found !== undefined && all.includes(found.secret) && found.context === context ? found.text : null
+        }
+      }
+    },
+    signer: (secrets, purpose) => {
+      const all = allSecrets(secrets)
+      const signWith = (secret: string, text: string): string => markOf(43, "sign", secret, purpose, text)
+      return {
+        sign: (text) => signWith(all[0], text),
         // A text that nobody has signed gets a mark now, which nobody can have sent.
-        verify: (text, signature) => sign(text) === signature
+        verify: (text, signature) => all.some((secret) => signWith(secret, text) === signature)
       }
     }
   }

@@ -59,6 +59,8 @@ export interface Delivery {
   readonly subscription: Subscription
   readonly happened: Happened
   readonly test: boolean
+  /** The id of the event, where a job has kept it: with another secret it would be another one. */
+  readonly id?: string
 }
 
 /** The same for every copy of an event, for all receivers and all attempts. */
@@ -238,7 +240,7 @@ export const tryDelivery = Effect.fnUntraced(function*(
 ): Effect.fn.Return<TryResult, RecordsError | EventFailure | LeftToOthers | SubscriptionEnded> {
   const { happened, test } = delivery
   let { subscription } = delivery
-  const id = eventId(use.seal, happened)
+  const id = delivery.id ?? eventId(use.seal, happened)
   const now = yield* Clock.currentTimeMillis
   let roles: RolesNow
   let sight: EventReader | null = null

@@ -95,7 +95,8 @@ const deliver = Effect.fnUntraced(function*(
   const happened = yield* happenedOf(use, payload.resource, payload.event, payload.change)
   yield* turn(use, subscription, mostWaiting.deliver)
   const tries = payload.tried + attempt
-  const result = yield* tryDelivery(use, { subscription, happened, test: payload.test === true }, tries)
+  const { id, test = false } = payload
+  const result = yield* tryDelivery(use, { subscription, happened, test, id }, tries)
   if (result.outcome === "failed") yield* refused(use, subscription, result, tries)
 })
 
@@ -105,12 +106,12 @@ const deliverOrdered = Effect.fnUntraced(function*(
   payload: OrderedPayload,
   attempt: number
 ): Effect.fn.Return<void, Error | RecordsError | EventFailure> {
-  for (const [index, { change, event }] of payload.events.entries()) {
+  for (const [index, { change, event, id }] of payload.events.entries()) {
     const subscription = yield* enabledNow(use, payload.subscription)
     const happened = yield* happenedOf(use, payload.resource, event, change)
     // A job with several events is older than the limit. To begin anew between them would send the first ones again.
     if (index === 0) yield* turn(use, subscription, mostWaiting.ordered)
-    const result = yield* tryDelivery(use, { subscription, happened, test: false }, attempt)
+    const result = yield* tryDelivery(use, { subscription, happened, test: false, id }, attempt)
     if (result.outcome === "failed") yield* refused(use, subscription, result, attempt)
   }
 })

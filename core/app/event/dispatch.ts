@@ -160,7 +160,7 @@ const plan = (
 /** A job that delivers an event. `tried`: attempts made so far; `last`: the result of the last one. */
 const deliverPlan = (
   { seal }: Pick<Dispatching, "seal">,
-  { happened, subscription, test }: Delivery,
+  { happened, id, subscription, test }: Delivery,
   tried: number,
   delayMs: number,
   last: Partial<Pick<TryResult, "status" | "error" | "gone">> = {}
@@ -171,7 +171,7 @@ const deliverPlan = (
     subscription: subscription.id,
     resource: change.model.name,
     event,
-    id: eventId(seal, happened),
+    id: id ?? eventId(seal, happened),
     key: changedKey(happened),
     tried,
     ...(status === null ? {} : { status }),

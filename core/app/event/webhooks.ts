@@ -75,7 +75,8 @@ export interface WebhooksCore {
 /** How such subscriptions are named in jobs; names of the configuration have no colon. */
 const prefix = "made:"
 
-const sealContext = (id: string): string => `webhook secret ${id}`
+/** What the secret of a subscription is sealed for. */
+export const sealContext = (id: string): string => `webhook secret ${id}`
 
 const signingKey = (core: Core, id: string, sealed: string | null): Uint8Array | null => {
   const secret = sealed === null ? null : core.seal.open(sealContext(id), sealed)

@@ -38,14 +38,14 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
   const files = core.files!
   const scope = JSON.stringify([caller.tenant, caller.id])
   const hash = files.hash()
-  const requestOf = (body: string): string =>
-    core.seal.digest(`${path}\n${JSON.stringify(query)}\n${call.header("content-type") ?? ""}\n${body}`)
+  const textOf = (body: string): string =>
+    `${path}\n${JSON.stringify(query)}\n${call.header("content-type") ?? ""}\n${body}`
   const now = (): bigint => BigInt(files.now()) * 1000n
   const replayed = (
-    request: string,
+    text: string,
     stored: { readonly request: string; readonly answer: string }
   ): Effect.Effect<Reply, Problem> => {
-    if (stored.request !== request) return Effect.fail(keyReused())
+    if (!core.seal.digests(text).includes(stored.request)) return Effect.fail(keyReused())
     const reply = ownJson<Reply>(stored.answer)
     return Effect.succeed({ ...reply, headers: { ...reply.headers, "idempotency-replayed": "true" } })
   }
@@ -79,12 +79,13 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
             ? Effect.fail(read)
             : Effect.die(read))
         }
-        return yield* replayed(requestOf(hash.digest()), claimed)
+        return yield* replayed(textOf(hash.digest()), claimed)
       })
       return Effect.ensuring(run, Effect.sync(() => underWay.delete(name)))
     },
     keep: (reply) => {
-      const request = requestOf(hash.digest())
+      const text = textOf(hash.digest())
+      const request = core.seal.digest(text)
       return withProblems(Effect.flatMap(
         inTransaction(
           core,
@@ -95,7 +96,7 @@ const makeKey = (core: Core, call: Call, key: string): UploadKey => {
                 : Effect.succeed(claimed))
         ),
         (twin): Effect.Effect<Reply, Problem> =>
-          twin === null ? Effect.succeed(reply) : twin.of === "busy" ? Effect.fail(keyBusy()) : replayed(request, twin)
+          twin === null ? Effect.succeed(reply) : twin.of === "busy" ? Effect.fail(keyBusy()) : replayed(text, twin)
       ))
     }
   }

@@ -117,8 +117,11 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
       return yield* Effect.fail(botCheckFailed())
     }
     // A minute more, because the clocks of two instances may differ.
-    const fresh = yield* counted(submissions.spend(seal.digest(proof.challenge), challenge.expires + 60_000))
-    if (!fresh) return yield* Effect.fail(botCheckFailed())
+    // Under all secrets, so that it is used once also among processes whose first secrets differ.
+    for (const id of seal.digests(proof.challenge)) {
+      const fresh = yield* counted(submissions.spend(id, challenge.expires + 60_000))
+      if (!fresh) return yield* Effect.fail(botCheckFailed())
+    }
   })
 
   return {

@@ -13,7 +13,7 @@ import { always, goesThrough } from "../../domain/filter/tree.ts"
 import type { Field, WireRecord } from "../../domain/model/model.ts"
 import { accessDenied, notFound, problem } from "../../domain/problem.ts"
 import type { Problem } from "../../domain/problem.ts"
-import { etagOf, tagListed } from "../../domain/read/etag.ts"
+import { etagsOf, tagListed } from "../../domain/read/etag.ts"
 import { keyCondition } from "../../domain/read/key.ts"
 import { visibleRows } from "../../domain/read/list.ts"
 import { wireRecord, wireValue } from "../../domain/read/record.ts"
@@ -241,10 +241,10 @@ const preconditionRefusal = (
 ): Problem | null => {
   const { access, op, precondition } = write
   if (precondition === null) return op === "update" ? preconditionRequired() : null
-  const etag = etagOf(access.restricted, row, core.seal)
-  return preconditionHolds(precondition, etag)
+  const tags = etagsOf(access.restricted, row, core.seal)
+  return tags.some((tag) => preconditionHolds(precondition, tag))
     ? null
-    : preconditionFailed(precondition, etag, changedSince(core, access, precondition, row, bindings))
+    : preconditionFailed(precondition, tags[0] ?? null, changedSince(core, access, precondition, row, bindings))
 }
 
 /**
@@ -259,7 +259,7 @@ const changedSince = (
   bindings: Bindings
 ): readonly string[] | null => {
   const held = core.versions.recent(access, ownKey(access.model, row)).find((old) =>
-    tagListed(precondition, etagOf(access.restricted, old, core.seal), false) &&
+    etagsOf(access.restricted, old, core.seal).some((tag) => tagListed(precondition, tag, false)) &&
     evaluateKnown(access.rows, cells(old), bindings) === true
   )
   if (held === undefined) return null

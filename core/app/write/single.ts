@@ -229,15 +229,21 @@ interface Claim {
   readonly key: string
   readonly now: bigint
   readonly request: string
+  /** The digests of the request under all secrets: a process with another first secret may have stored it. */
+  readonly requests: readonly string[]
 }
 
 /** A key belongs to a user and to one request: its path and bytes. */
-const claimOf = (core: Core, { caller, path }: Call, key: string, body: Uint8Array, { now }: Bindings): Claim => ({
-  scope: JSON.stringify([caller.tenant, caller.id]),
-  key,
-  now,
-  request: core.seal.digest(`${path}\n${decoder.decode(body)}`)
-})
+const claimOf = (core: Core, { caller, path }: Call, key: string, body: Uint8Array, { now }: Bindings): Claim => {
+  const text = `${path}\n${decoder.decode(body)}`
+  return {
+    scope: JSON.stringify([caller.tenant, caller.id]),
+    key,
+    now,
+    request: core.seal.digest(text),
+    requests: core.seal.digests(text)
+  }
+}
 
 /** Runs a body to its end, deferred constraints included, and then fails with its answer, so that nothing is written. */
 const rehearsed = <E>(
@@ -259,7 +265,7 @@ const underKey = Effect.fnUntraced(function*<E>(
   const claimed = yield* tx.claimKey(claim)
   if (claimed.of === "busy") return yield* Effect.fail(keyBusy())
   if (claimed.of === "stored") {
-    if (claimed.request !== claim.request) return yield* Effect.fail(keyReused())
+    if (!claim.requests.includes(claimed.request)) return yield* Effect.fail(keyReused())
     return { reply: replayed(call, claimed.answer), written: [] }
   }
   const outcome = yield* run

@@ -72,6 +72,13 @@ export const etagSource = (
 export const etagOf = (restricted: RestrictedModel, row: Row, { digest, hash }: TagTools): string =>
   `"${digest(etagSource(restricted, ({ index }) => index, hash)(row))}"`
 
+/** The tags of a row under all secrets, the one that answers have first: a client may hold one from a process with another first secret. */
+export const etagsOf = (
+  restricted: RestrictedModel,
+  row: Row,
+  { digests, hash }: { readonly digests: (text: string) => readonly string[]; readonly hash: TagTools["hash"] }
+): readonly string[] => digests(etagSource(restricted, ({ index }) => index, hash)(row)).map((digest) => `"${digest}"`)
+
 /** Whether `If-None-Match` says that the client holds this version, so that a 304 is enough (RFC 9110, 13.1.2). */
 export const isHeld = (noneMatch: string | null, etag: string): boolean =>
   noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
