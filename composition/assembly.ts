@@ -19,7 +19,7 @@ import { parentPath } from "../core/domain/declare/config.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
 import { filesEnvironment } from "../core/domain/declare/file.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import { type Secrets, withAccepted } from "../core/domain/secret.ts"
+import { allSecrets, type Secrets, withAccepted } from "../core/domain/secret.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
 import type { Settings } from "./environment.ts"
@@ -189,10 +189,11 @@ const placeOfAccounts = ({ compiled, secret, url }: Assembly, tenant: string | n
   if (tenants === null || tenant === null) {
     return { schemaName: schemas.auth, secret, url, basePath: path, tenant: auth?.tenant, origins: [], cut: "" }
   }
+  const [first, ...accepted] = allSecrets(secret)
   const cut = tenants.by === "path" ? `${tenants.prefix}/${tenant}` : ""
   return {
     schemaName: accountsSchema(schemas.auth, tenant),
-    secret: tenantSecret(secret, tenant),
+    secret: [tenantSecret(first, tenant), ...accepted.map((each) => tenantSecret(each, tenant))] as const,
     url: knownUrl(tenants, tenant, url),
     basePath: cut + path,
     tenant,

@@ -28,7 +28,8 @@ export const refuseQueue = async (
   jobs: ReadonlyMap<string, JobModel>,
   schema: string = defaultSchemas.jobs
 ): Promise<readonly Refusal[]> => {
-  switch (await checkSchema(pool, schema)) {
+  const level = await checkSchema(pool, schema)
+  switch (level) {
     case "missing":
     case "behind":
       return [
@@ -44,8 +45,10 @@ export const refuseQueue = async (
           "Run that version or a newer one; a schema does not go back."
         )
       ]
-    case "current": {
-      const drift = await findDrift(pool, schema)
+    case "current":
+    case "ahead": {
+      // What the next level has instead is not ours to judge.
+      const drift = level === "current" ? await findDrift(pool, schema) : []
       if (drift.length > 0) {
         return [
           refusal(

@@ -5,12 +5,14 @@ import {
   applyFiles,
   applyMigrations,
   authMigrations,
+  findMissing,
   type Migration,
   migrationScript,
   missingMigrations,
   type Query,
   serviceMigration
 } from "./migrations.ts"
+import { StartupError } from "./startup-error.ts"
 
 const secondFactors = { auth: { twoFactor: true } }
 const everything = { auth: { twoFactor: true, passkeys: { rpId: "example.org" } } }
@@ -135,9 +137,36 @@ describe("a file of the project's own", () => {
 })
 
 describe("an older program", () => {
+  it("works with tables that a later version has added to, and refuses those that it took something away from", async () => {
+    const [auth] = authMigrations({})
+    if (auth === undefined) throw new Error("there is one")
+    const next = { ...auth, version: auth.version + 1, digest: "0" }
+    const least = (version: number) => ({ name: "least:auth", version, digest: "" }) as never
+    expect(await missingMigrations(having(next), [auth])).toEqual([])
+    expect(await missingMigrations(having(next, least(auth.version)), [auth])).toEqual([])
+    await expect(missingMigrations(having(next, least(next.version)), [auth])).rejects.toThrow(
+      "The tables of the service (auth) are of a later version of it, which this one does not work with."
+    )
+  })
+
+  it("is told by the record what it does not work with any more", async () => {
+    const database = await openDatabase()
+    const pool = openPool(database.url, 1)
+    try {
+      await applyMigrations(pool, [{ ...serviceMigration, version: 9, least: 9, statements: "select 1;" }])
+      expect(await database.rows("select name, version::text from service.migration order by name"))
+        .toEqual([["least:service", "9"], ["service", "9"]])
+      await expect(findMissing(pool, [serviceMigration])).rejects.toThrow(StartupError)
+    } finally {
+      await pool.end()
+      await database.drop()
+    }
+  })
+
   const made = (version: number): Migration => ({
     name: "service",
     version,
+    least: null,
     digest: String(version),
     question: null,
     recordedAs: "service",

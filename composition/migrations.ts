@@ -27,6 +27,7 @@ import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/sche
 import type { Tenants } from "../core/domain/account/tenants.ts"
 import { type Compiled, hasRefreshes, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { defaultSchemas, type Schemas, type SchemasDeclaration } from "../core/domain/declare/schemas.ts"
 import {
   type Foreign,
@@ -65,8 +66,13 @@ export interface Migration {
     | "refreshes"
     | `history_${string}`
     | `events_${string}`
-  /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
+  /**
+   * Raised with every change of `statements`; a database may be ahead of the program, never behind. A version expands: programs of the version before go on
+   * working with its tables. What they need goes only later, by a version with `least` (docs/guides/upgrade.md#what-a-version-promises).
+   */
   readonly version: number
+  /** The lowest version of programs that work with the tables, where this version takes away what lower ones need; null: it only adds. */
+  readonly least: number | null
   readonly statements: string
   /** Of the statements, so that a change without a new version shows. */
   readonly digest: string
@@ -103,6 +109,7 @@ const make = (
 ): Migration => ({
   name,
   version,
+  least: null,
   statements,
   digest: digestOf(statements),
   question,
@@ -327,7 +334,7 @@ ${recordStatements(schema)}`
  * triggers would be replaced by older ones, and the record would not show that.
  */
 const applyScript = (migration: Migration): string => {
-  const { digest, recordedAs: name, statements, version } = migration
+  const { digest, least, recordedAs: name, statements, version } = migration
   const record = `${ownSchema(migration.schemas.service)}.migration`
   return `${
     guard(
@@ -344,11 +351,36 @@ ${statements.trim()}
 
 $statements$; end if; end $migration$;
 
-insert into ${record} (name, version, digest) values ('${name}', ${version}, '${digest}')
+${
+    least === null
+      ? ""
+      : `insert into ${record} (name, version, digest) values ('${leastPrefix}${name}', ${least}, '')
+  on conflict (name) do update set version = greatest(${record}.version, excluded.version), applied_at = now();
+
+`
+  }insert into ${record} (name, version, digest) values ('${name}', ${version}, '${digest}')
   on conflict (name) do update set version = excluded.version, digest = excluded.digest, applied_at = now()
   where ${record}.version <= excluded.version;
 `
 }
+
+/** In the record: the lowest version of programs that work with the tables of a migration. */
+const leastPrefix = "least:"
+
+/** Which of the wanted migrations have tables in the database that a later version has taken something away from. */
+const outgrown = (
+  rows: ReadonlyArray<{ readonly [column: string]: unknown }>,
+  wanted: readonly Migration[]
+): readonly Refusal[] =>
+  wanted.flatMap(({ name, recordedAs, version }) => {
+    const row = rows.find((each) => each["name"] === `${leastPrefix}${recordedAs}`)
+    return row === undefined || Number(row["version"]) <= version ? [] : [{
+      resource: null,
+      field: null,
+      message: `The tables of the service (${name}) are of a later version of it, which this one does not work with.`,
+      fix: "Start the later version, or restore the database from before its migration (docs/guides/upgrade.md)."
+    }]
+  })
 
 /** The whole migration as one script: a transaction that several processes may run at once, and again. It takes over nothing. */
 export const migrationScript = (migration: Migration): string =>
@@ -378,12 +410,14 @@ const recordOf = async (query: Query, schema: string): Promise<{
   }
 }
 
-/** Which of the migrations the database still needs, in order. Accounts are missing where an earlier version has taken over a table of others. */
+/** Which of the migrations the database still needs, in order. Throws `StartupError` for tables of a later version that this one does not work with. Accounts are missing where an earlier version has taken over a table of others. */
 export const missingMigrations = async (query: Query, wanted: readonly Migration[]): Promise<readonly Migration[]> => {
   if (wanted[0] === undefined) return []
   // All are of one service.
   const { schemas } = wanted[0]
   const { rows } = await recordOf(query, schemas.service)
+  const refusals = outgrown(rows, wanted)
+  if (refusals.length > 0) throw new StartupError(refusals)
   const missing: Migration[] = []
   for (const migration of wanted) {
     const { digest, name, question, version } = migration
@@ -461,6 +495,20 @@ const withClient = async <A>(pool: MigrationPool, work: (client: PoolClient) => 
 
 const queryOf = (client: PoolClient): Query => async (sql) => (await client.query<Record<string, unknown>>(sql)).rows
 
+/** The versions that the database has, by the names of the record. */
+export const recordedVersions = (pool: MigrationPool, schema: string): Promise<ReadonlyMap<string, number>> =>
+  withClient(
+    pool,
+    async (client) =>
+      new Map(
+        (await recordOf(queryOf(client), schema)).rows.map((row) => [String(row["name"]), Number(row["version"])])
+      )
+  )
+
+/** Asks a connection of a pool. */
+export const asking = <A>(pool: MigrationPool, work: (query: Query) => Promise<A>): Promise<A> =>
+  withClient(pool, (client) => work(queryOf(client)))
+
 /** The same as `missingMigrations`, on a connection of a pool. */
 export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): Promise<readonly Migration[]> =>
   withClient(pool, (client) => missingMigrations(queryOf(client), wanted))
@@ -503,6 +551,9 @@ export interface MigrationFile {
   readonly name: string
   readonly text: string
 }
+
+/** Whether a file is applied in a transaction. */
+export const isInTransaction = ({ text }: MigrationFile): boolean => !alone.test(text)
 
 /** A file that begins so is not wrapped in a transaction (`create index concurrently`). */
 const alone = /^--\s*no transaction\b/i

@@ -37,8 +37,8 @@ const resealColumn = async (
     table(name)
   ])
   if (there?.there !== true) return counts
-  for (let after = "";;) {
-    const rows = await store.query<{ readonly id: string; readonly sealed: string }>(
+  for (let after: string | undefined = ""; after !== undefined;) {
+    const rows: ReadonlyArray<{ readonly id: string; readonly sealed: string }> = await store.query(
       `select "id", "${column}" as sealed from ${table(name)} where "id" > $1 order by "id" limit ${pageRows}`,
       [after]
     )
@@ -52,9 +52,9 @@ const resealColumn = async (
         : []
       counts[replaced.length === 1 ? "first" : by]++
     }
-    if (rows.length < pageRows) return counts
-    after = rows.at(-1)!.id
+    after = rows.length < pageRows ? undefined : rows.at(-1)?.id
   }
+  return counts
 }
 
 const sum = (a: SealedCounts, b: SealedCounts): SealedCounts => ({

@@ -60,7 +60,7 @@ export const renewPrivateKey = async (cipher: Cipher, stored: string): ReturnTyp
 }
 
 /** A row of the store as better-auth gets it. */
-export const renewRow = async (cipher: Cipher, row: Row): Promise<Row> => {
+const renewRow = async (cipher: Cipher, row: Row): Promise<Row> => {
   const { backupCodes, privateKey, secret } = row
   if (typeof privateKey === "string") {
     return { ...row, privateKey: (await renewPrivateKey(cipher, privateKey)).sealed }

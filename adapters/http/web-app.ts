@@ -171,6 +171,24 @@ interface Files {
   readonly asset: (visit: Visit, name: string) => Effect.Effect<EdgeAnswer, Problem>
 }
 
+/** How often a browser is sent on for one file. Browsers follow twenty redirects. */
+const mostHops = 16
+
+/** A name that a build gives: with a hash of what is in the file. */
+const builtName = /^[A-Za-z0-9_.-]+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$/
+
+/**
+ * The answer for a file that this build has not, and another one may have. While versions are deployed one after the other, a page comes from one process and
+ * its files are asked for at any (docs/guides/upgrade.md#the-admin-app). So the browser asks again, and the load balancer has another process answer.
+ */
+const elsewhere = ({ query }: Visit, name: string): EdgeAnswer | null => {
+  const hops = query === null ? 0 : Number(/^again=([0-9]{1,2})$/.exec(query)?.[1] ?? Number.NaN)
+  return builtName.test(name) && hops < mostHops
+    // Relative, because the path as it is known here may lack what stands before it.
+    ? { status: 307, headers: { "location": `${name}?again=${hops + 1}`, "cache-control": "no-store" }, body: "" }
+    : null
+}
+
 /** What the build left in a folder, each file read once. */
 const builtFiles = (options: WebAppOptions, folder: string): Files => {
   const assets = new Set(readdirSync(join(folder, "-", "assets")))
@@ -200,7 +218,11 @@ const builtFiles = (options: WebAppOptions, folder: string): Files => {
 
   const asset = (visit: Visit, name: string): Effect.Effect<EdgeAnswer, Problem> => {
     const type = mediaTypes[extname(name)]
-    if (type === undefined || !assets.has(name)) return Effect.fail(notFound())
+    if (type === undefined) return Effect.fail(notFound())
+    if (!assets.has(name)) {
+      const other = elsewhere(visit, name)
+      return other === null ? Effect.fail(notFound()) : Effect.succeed(other)
+    }
     const coding = codingFor(visit.request.headers.get("accept-encoding"))
     const end = coding === "br" ? ".br" : coding === "gzip" ? ".gz" : ""
     const encoded = end !== "" && assets.has(`${name}${end}`)

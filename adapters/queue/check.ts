@@ -6,7 +6,11 @@ import { type Connections, type QueryAnswer, runOn } from "./connection.ts"
 import { driftSql, libraryLevel, ownLevel } from "./schema.ts"
 import { ownSchema, quoted } from "./sql.ts"
 
-export type SchemaLevel = "missing" | "behind" | "current" | "newer"
+/**
+ * `ahead`: one level of our own above, which a program of this level still works with (docs/guides/upgrade.md#what-a-version-promises). `newer`: further,
+ * or another level of the library.
+ */
+export type SchemaLevel = "missing" | "behind" | "current" | "ahead" | "newer"
 
 const levelSql = (schema: string): string =>
   `select (select p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -24,8 +28,9 @@ export const checkSchema = async (pool: Connections, schema: string = defaultSch
   const { rows: migrated } = await runOn(pool, `select max(id)::integer as id from ${ownSchema(schema)}.migrations`)
   const library = Math.max(Number(level[1]), Number(migrated[0]?.["id"] ?? 0))
   const own = Number(level[2])
-  if (library > libraryLevel || own > ownLevel) return "newer"
-  return library < libraryLevel || own < ownLevel || rows[0]?.["triggers"] !== 2 ? "behind" : "current"
+  if (library > libraryLevel || own > ownLevel + 1) return "newer"
+  if (library < libraryLevel || own < ownLevel || rows[0]?.["triggers"] !== 2) return "behind"
+  return own > ownLevel ? "ahead" : "current"
 }
 
 /** What of our functions and triggers was changed or dropped since the migration made them, as words. */

@@ -407,7 +407,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   const every = options.choreMs ?? choreMs
   const chores = async (): Promise<void> => {
     const level = await checkSchema(pool, engine.schema)
-    if (level !== "current") {
+    if (level !== "current" && level !== "ahead") {
       log("error", "jobs-schema-changed", { level })
       void stop()
       return

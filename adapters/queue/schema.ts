@@ -16,7 +16,10 @@ import { unstorableText } from "../../core/domain/job/enqueue.ts"
 import { errorMark, mostErrors } from "../../core/domain/job/failure.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
-/** Raised with every change of `ownStatements`. */
+/**
+ * Raised with every change of `ownStatements`. A program of one level less goes on working with it, while versions are deployed one after the other: what
+ * it calls keeps its name, its parameters and its meaning, and goes one level later (test/golden/queue.test.ts).
+ */
 export const ownLevel = 5
 
 /** The library's own level: its last migration. */
@@ -613,8 +616,10 @@ where not exists (select from pg_trigger t where t.tgrelid = r.id and t.tgname =
   and ${plain("pg_get_triggerdef(t.oid)")} = ${plain("e.source")})`
 }
 
-/** Asks the catalogue whether a database has them at this level and unchanged, as `present`. */
+/** Asks the catalogue whether a database has them at this level and unchanged, or at the next one, as `present`. */
 export const queueQuestion = (schema: string = defaultSchemas.jobs): string =>
-  `select coalesce((select p.prosrc = ' select ''${libraryLevel}.${ownLevel}'' ' from pg_proc p
-  join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${quoted(schema)} and p.proname = '_level'), false)
-  and not exists (${driftSql(schema)}) as present`
+  `select coalesce((select p.prosrc = ' select ''${libraryLevel}.${ownLevel + 1}'' '
+    or p.prosrc = ' select ''${libraryLevel}.${ownLevel}'' ' and not exists (${driftSql(schema)}) from pg_proc p
+  join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${
+    quoted(schema)
+  } and p.proname = '_level'), false) as present`

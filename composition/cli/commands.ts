@@ -122,6 +122,7 @@ const migration = Command.make("migration", {
   ...project,
   ...json,
   apply: yesFlag("apply", "Apply them, and the folder's other files that were not applied yet, instead of writing"),
+  plan: yesFlag("plan", "Say what --apply would do, what it locks and for how long, and change nothing"),
   out: textFlag("out", "Folder of the files (default: db/migrations)", "folder")
 }, (flags) => run(async () => (await import("./migration.ts")).migration(flags))).pipe(
   Command.withDescription(
@@ -447,6 +448,23 @@ const token = Command.make("token", {
   Command.withDescription("Print an access token of an account")
 )
 
+const secretsList = Command.make(
+  "list",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./secrets.ts")).list(flags))
+).pipe(Command.withDescription("Count what the databases keep sealed with which secret"))
+
+const secretsRotate = Command.make(
+  "rotate",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./secrets.ts")).rotate(flags))
+).pipe(Command.withDescription("Seal with AUTH_SECRET what those of AUTH_SECRET_ACCEPTED have sealed; safe to repeat"))
+
+const secrets = Command.make("secrets").pipe(
+  Command.withDescription("What is sealed with AUTH_SECRET, while another one takes its place"),
+  Command.withSubcommands([secretsList, secretsRotate])
+)
+
 /** The whole command. */
 export const service = Command.make("service").pipe(
   Command.withDescription("A complete, safe admin API for the tables of a PostgreSQL database"),
@@ -464,6 +482,7 @@ export const service = Command.make("service").pipe(
     keys,
     jobs,
     files,
+    secrets,
     token
   ])
 )

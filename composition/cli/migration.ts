@@ -20,7 +20,8 @@ import {
   serviceMigrationOf
 } from "../migrations.ts"
 import type { Migration, MigrationFile } from "../migrations.ts"
-import { print, printJson } from "./output.ts"
+import { CliFailure, print, printJson } from "./output.ts"
+import { planFiles, planMigrations, type PlannedMigration, tellPlan } from "./plan.ts"
 import { loadProject, type ProjectFlags, withDatabases, withPool } from "./project.ts"
 
 const heading = ({ digest, name, version }: Migration): string => `-- service migration ${name} ${version} ${digest}`
@@ -75,8 +76,14 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
 }
 
 export const migration = async (
-  flags: ProjectFlags & { readonly apply: boolean; readonly out: string | undefined; readonly json: boolean }
+  flags: ProjectFlags & {
+    readonly apply: boolean
+    readonly plan: boolean
+    readonly out: string | undefined
+    readonly json: boolean
+  }
 ): Promise<void> => {
+  if (flags.apply && flags.plan) throw new CliFailure("Give --plan or --apply, not both.")
   const project = await loadProject(flags, true)
   const { settings } = project
   const accounts = keepsAccounts(project) ? authMigrations(project.compiled) : []
@@ -86,6 +93,23 @@ export const migration = async (
   const separate = settings.adminDatabaseUrl !== null
 
   const folder = resolve(settings.folder, flags.out ?? "db/migrations")
+
+  if (flags.plan) {
+    return withDatabases(settings, project.config, async ({ authUrl, url }) => {
+      const sets = authUrl === url
+        ? [{ database: "application", url, migrations: [...wanted, ...versions] } as const]
+        : [
+          { database: "application", url, migrations: [...own, ...versions] } as const,
+          { database: "accounts", url: authUrl, migrations: accounts } as const
+        ]
+      const planned: PlannedMigration[] = []
+      for (const { database, migrations, url: at } of sets) {
+        planned.push(...await withPool(at, (pool) => planMigrations(pool, database, migrations)))
+      }
+      const files = await withPool(url, (pool) => planFiles(pool, ownFiles(folder), project.compiled.schemas.service))
+      tellPlan([...planned, ...files], flags.json)
+    })
+  }
 
   if (!flags.apply) {
     const written = writeFiles(folder, [...wanted, ...versions], separate).map((path) =>

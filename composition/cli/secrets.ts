@@ -28,6 +28,16 @@ const refuseMissing = (missing: readonly unknown[]): void => {
   if (missing.length > 0) throw new CliFailure("Tables are missing or out of date. Run: service migration --apply")
 }
 
+const sumCounts = (all: readonly SealedCounts[]): SealedCounts => {
+  const sum = { first: 0, accepted: 0, none: 0 }
+  for (const { accepted, first, none } of all) {
+    sum.first += first
+    sum.accepted += accepted
+    sum.none += none
+  }
+  return sum
+}
+
 /** Secrets of subscriptions. Each is replaced only where it is still as it was read. */
 const resealWebhooks = async (
   { compiled, secret }: Project,
@@ -42,8 +52,8 @@ const resealWebhooks = async (
   const client = await pool.connect()
   try {
     for (const column of ["secret", "previous_secret"] as const) {
-      for (let after = "0";;) {
-        const { rows } = await client.query<{ id: string; sealed: string }>(
+      for (let after: string | undefined = "0"; after !== undefined;) {
+        const { rows }: { readonly rows: ReadonlyArray<{ id: string; sealed: string }> } = await client.query(
           `select id::text, ${column} as sealed from ${table} where ${column} is not null and id > $1::bigint order by id limit 500`,
           [after]
         )
@@ -60,8 +70,7 @@ const resealWebhooks = async (
             counts[rowCount === 1 ? "first" : "accepted"]++
           } else counts.accepted++
         }
-        if (rows.length < 500) break
-        after = rows.at(-1)!.id
+        after = rows.length < 500 ? undefined : rows.at(-1)?.id
       }
     }
     return counts
@@ -74,7 +83,17 @@ const readSealed = (project: Project, write: boolean): Promise<Sealed> =>
   withDatabases(project.settings, project.config, async ({ authUrl, url }) => {
     const accounts = !keepsAccounts(project) ? null : await withPool(authUrl, async (pool) => {
       refuseMissing(await findMissing(pool, authMigrations(project.compiled)))
-      return resealAccounts(makeAuth(project, project.settings, pool), write)
+      const { tenants } = project.compiled
+      const all = []
+      // Those of each tenant have secrets of their own, which are made of that of the deployment.
+      for (const tenant of tenants === null ? [null] : tenants.known ?? []) {
+        all.push(await resealAccounts(makeAuth(project, project.settings, pool, {}, tenant), write))
+      }
+      return {
+        signingKeys: sumCounts(all.map(({ signingKeys }) => signingKeys)),
+        secondFactors: sumCounts(all.map(({ secondFactors }) => secondFactors)),
+        apiKeys: all.map(({ apiKeys }) => apiKeys).filter((until) => until !== null).toSorted().at(-1) ?? null
+      }
     })
     const webhooks = await withPool(url, (pool) => resealWebhooks(project, pool, write))
     return {

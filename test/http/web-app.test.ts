@@ -320,3 +320,46 @@ describe("the policy of the app", () => {
     expect(rules).toContain("script-src 'self'")
   })
 })
+
+describe("a file of another version", () => {
+  it("is asked for again at another process, as often as a browser goes, and then is no file", async () => {
+    let at = "/-/assets/part-a1_B2-c3.js"
+    const hops: string[] = []
+    for (;;) {
+      const response = await ask(at, { accept: "*/*" })
+      if (response.status === 404) break
+      expect([response.status, response.headers.get("cache-control")]).toEqual([307, "no-store"])
+      const { pathname, search } = new URL(response.headers.get("location") ?? "", `http://localhost${at}`)
+      at = pathname + search
+      hops.push(at)
+    }
+    expect(hops).toHaveLength(16)
+    expect([hops[0], hops.at(-1)]).toEqual([
+      "/-/assets/part-a1_B2-c3.js?again=1",
+      "/-/assets/part-a1_B2-c3.js?again=16"
+    ])
+  })
+
+  it("is answered by the process that has it, and by one below a path of its own", async () => {
+    writeFileSync(join(folder, "-", "assets", "late-a1_B2-c3.js"), "let late")
+    // A build is read when a process starts.
+    const other = open()
+    const sent = await ask("/-/assets/late-a1_B2-c3.js", { accept: "*/*" })
+    expect(sent.status).toBe(307)
+    expect(await (await other(`/-/assets/${sent.headers.get("location")}`, { accept: "*/*" })).text()).toBe("let late")
+    const below = await open("/admin")("/admin/-/assets/gone-a1_B2-c3.css", { accept: "*/*" })
+    expect(below.headers.get("location")).toBe("gone-a1_B2-c3.css?again=1")
+  })
+
+  it.each([
+    "/-/assets/part.js",
+    "/-/assets/part-a1_B2-c3.exe",
+    "/-/assets/..%2Fpart-a1_B2-c3.js",
+    "/-/assets/part-a1_B2-c3.js?again=x"
+  ])(
+    "is none: 404 at %s",
+    async (path) => {
+      expect((await ask(path, { accept: "*/*" })).status).toBe(404)
+    }
+  )
+})

@@ -4,10 +4,17 @@ import { Pool } from "pg"
 import { afterEach, describe, expect, it } from "vitest"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { webhooksStatements } from "../../adapters/postgres/webhooks.ts"
+import { checkSchema } from "../../adapters/queue/check.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
-import { libraryMigrations, queueQuestion, queueStatements } from "../../adapters/queue/schema.ts"
+import {
+  libraryLevel,
+  libraryMigrations,
+  ownLevel,
+  queueQuestion,
+  queueStatements
+} from "../../adapters/queue/schema.ts"
 import { ownSchema } from "../../adapters/queue/sql.ts"
 import { checkJobs } from "../../composition/doctor/jobs.ts"
 import { refuseQueue } from "../../composition/job-queue.ts"
@@ -213,6 +220,32 @@ describe("a schema that somebody changed by hand", () => {
     const pool = poolOf(database)
     try {
       expect((await pool.query(queueQuestion())).rows).toEqual([{ present: false }])
+    } finally {
+      await pool.end()
+    }
+  })
+})
+
+describe("a schema of the next version", () => {
+  it("is worked with, whatever its functions do; one that is further is not", async () => {
+    const database = await databaseOf(queueStatements())
+    const pool = poolOf(database)
+    const raise = (by: number) =>
+      database.execute(
+        `create or replace function jobs._level() returns text language sql immutable as $f$ select '${libraryLevel}.${
+          ownLevel + by
+        }' $f$; create or replace function jobs._free_dead() returns bigint language sql security definer as 'select 0::bigint'`
+      )
+    const stands = async () => [
+      await checkSchema(pool as never),
+      (await refuseQueue(pool as never, new Map())).length,
+      (await pool.query(queueQuestion())).rows
+    ]
+    try {
+      await raise(1)
+      expect(await stands()).toEqual(["ahead", 0, [{ present: true }]])
+      await raise(2)
+      expect(await stands()).toEqual(["newer", 1, [{ present: false }]])
     } finally {
       await pool.end()
     }

@@ -208,6 +208,14 @@ const openPosition = (
   if (token === "") return Result.succeed(null)
   const text = core.seal.open(context, token)
   const position = text === null ? null : readPosition(text, shape.order.length)
+  if (position === "newer") {
+    return Result.fail(
+      invalidParameter(
+        "page_token",
+        "A newer version of the service has made this page token. Read the first page again."
+      )
+    )
+  }
   return position === null
     ? Result.fail(invalidParameter("page_token", "The page token does not belong to this request."))
     : Result.succeed(position)

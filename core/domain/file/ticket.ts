@@ -29,8 +29,11 @@ export const ticketContext = ({ id, tenant }: Pick<Caller, "id" | "tenant">, res
 /** The text to seal. */
 export const writeTicket = ({ derived, expires, uri }: Ticket): string => JSON.stringify([uri, expires, [...derived]])
 
-/** Reads an opened ticket. An older version of the service may have written the text: null when it is not of this form. */
-export const readTicket = (text: string): Ticket | null => {
+/**
+ * Reads an opened ticket. Another version of the service may have written the text: null when it is not of this form, `newer` when it has more members than
+ * this version knows.
+ */
+export const readTicket = (text: string): Ticket | "newer" | null => {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -38,6 +41,7 @@ export const readTicket = (text: string): Ticket | null => {
     return null
   }
   if (!isList(parsed)) return null
+  if (parsed.length > 3) return "newer"
   const [uri, expires, derived] = parsed
   if (typeof uri !== "string" || typeof expires !== "number" || !isList(derived)) return null
   const cells = new Map<string, string | null>()

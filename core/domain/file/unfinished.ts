@@ -154,9 +154,10 @@ const parsed = (text: string): readonly unknown[] => {
 
 const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === "string"
 
-/** Reads an opened address. Null when another version of the service has written it. */
+/** Reads an opened address. Null when another version of the service has written it in another form. */
 export const readAddress = (text: string): UploadAddress | null => {
-  const [provider, name, field, metadata, fileName, announced] = parsed(text)
+  const [provider, name, field, metadata, fileName, announced, ...more] = parsed(text)
+  if (more.length > 0) return null
   const type: unknown = Array.isArray(announced) ? announced[0] : null
   return typeof provider === "string" && typeof name === "string" && typeof field === "string" &&
       isTextOrNull(metadata) && isTextOrNull(fileName) && isTextOrNull(type)
@@ -185,9 +186,10 @@ export const recordContext = (name: string): string => JSON.stringify(["file-upl
 export const writeRecord = ({ corrected, finished, path, result, type }: UploadRecord): string =>
   JSON.stringify([path, type, corrected === null ? null : [corrected.from, corrected.to], finished, result])
 
-/** Reads an opened record. Null when another version of the service has written it. */
+/** Reads an opened record. Null when another version of the service has written it in another form. */
 export const readRecord = (text: string): UploadRecord | null => {
-  const [path, type, corrected, finished, result] = parsed(text)
+  const [path, type, corrected, finished, result, ...more] = parsed(text)
+  if (more.length > 0) return null
   if (typeof path !== "string" || typeof type !== "string" || (finished !== null && typeof finished !== "number")) {
     return null
   }

@@ -49,6 +49,11 @@ describe("a page token", () => {
     expect(readPosition(writePosition(position), 1)).toEqual(position)
   })
 
+  it("of a later version is told apart, and not misread", () => {
+    expect(readPosition("[4,null,\"7\"]", 1)).toBe("newer")
+    expect(readPosition("[3,null,\"7\"]", 1)).toMatchObject({ bothWays: true })
+  })
+
   it("with another number of sort columns has no position", () => {
     const text = writePosition({ direction: "after", bothWays: false, cells: ["7", "8"], estimate: null })
     expect(readPosition(text, 1)).toBeNull()

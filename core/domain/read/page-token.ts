@@ -60,9 +60,13 @@ export const writePosition = (position: PagePosition): string =>
     ...position.cells
   ])
 
-/** Reads a token's text back; null when it does not fit an order of `keys` keys. */
-export const readPosition = (text: string, keys: number): PagePosition | null => {
+/** Numbers of tokens that this version writes. A later one that writes something else begins with a higher number. */
+const highestWays = 3
+
+/** Reads a token's text back; null when it does not fit an order of `keys` keys, `newer` when a later version has written it. */
+export const readPosition = (text: string, keys: number): PagePosition | "newer" | null => {
   const [ways, estimate, ...cells] = ownJson<readonly [number, PagePosition["estimate"], ...Cell[]]>(text)
+  if (ways > highestWays) return "newer"
   if (cells.length !== keys && cells.length > 0) return null
   return {
     direction: (ways & 1) === 1 ? "after" : "before",

@@ -84,6 +84,9 @@ const readGiven = (
   if (looksLikeTicket(value)) {
     const text = tickets?.open(ticketContext(caller, model.name, field.name), value) ?? null
     const ticket = text === null ? null : readTicket(text)
+    if (ticket === "newer") {
+      return refuse("A newer version of the service has made the ticket.", "Upload the file again.")
+    }
     if (ticket === null) return refuse("The ticket is not valid for this user and field.", how)
     return ticket.expires <= tickets!.now()
       ? refuse("The ticket has expired.", how)
