@@ -27,6 +27,19 @@ it("share one bound, and keep sizes that are given", () => {
   })
 })
 
+it("to replicas are each as many as for reads, and three more, within the same bound", () => {
+  const { sizes } = shareConnections({ ...none, replicas: 2 }, null, false)
+  expect(sizes).toEqual({ ...usualSizes, replica: 10, replicas: 2 })
+  expect(mostConnections(sizes ?? usualSizes, false)).toBe(47 + 2 * 13)
+  const { least } = shareConnections({ ...none, replicas: 2 }, null, false)
+  expect(least).toBe(12 + 2 * 4)
+  for (let bound = least; bound < 90; bound++) {
+    const shared = shareConnections({ ...none, replica: bound % 2 === 0 ? 1 : null, replicas: 2 }, bound, false).sizes
+    expect(mostConnections(shared ?? usualSizes, false), String(bound)).toBeLessThanOrEqual(bound)
+    expect(shared?.replica).toBeGreaterThan(0)
+  }
+})
+
 it("never are more than the bound, and refuse one that is too small", () => {
   const names = ["read", "write", "auth", "jobs"] as const
   for (const own of [false, true]) {

@@ -13,9 +13,16 @@ export interface PoolSizes {
   readonly jobs: number
   /** For reads with a short time limit, which need none: others serve them with more round trips. */
   readonly short: number
+  /** For reads on each replica; left out: as for reads. */
+  readonly replica?: number
+  /** Replicas that reads go to; left out: none. */
+  readonly replicas?: number
 }
 
 export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10, short: 4 }
+
+/** Connections to each replica besides those for reads: two for long answers, one that asks how far behind it is. */
+const fixedOfReplica = 2 + 1
 
 /**
  * Connections of every process, whatever the sizes of its pools: two for long answers, one for readiness, those of the queue, and one that renews leases
@@ -24,8 +31,10 @@ export const usualSizes: PoolSizes = { read: 10, write: 10, auth: 5, jobs: 10, s
 export const fixedConnections = (ownAccounts: boolean): number => 2 + 1 + queueConnections + 1 + (ownAccounts ? 1 : 0)
 
 /** Connections that a process holds at most, in all its databases. */
-export const mostConnections = ({ auth, jobs, read, short, write }: PoolSizes, ownAccounts: boolean): number =>
-  read + write + auth + jobs + short + fixedConnections(ownAccounts)
+export const mostConnections = (
+  { auth, jobs, read, replica = read, replicas = 0, short, write }: PoolSizes,
+  ownAccounts: boolean
+): number => read + write + auth + jobs + short + fixedConnections(ownAccounts) + replicas * (replica + fixedOfReplica)
 
 /**
  * The sizes of the pools within a bound of the whole process. A size that is given stays. The others share the rest in proportion to their usual sizes, and
@@ -33,17 +42,22 @@ export const mostConnections = ({ auth, jobs, read, short, write }: PoolSizes, o
  * Without a bound the others have their usual sizes.
  */
 export const shareConnections = (
-  given: { readonly [name in Exclude<keyof PoolSizes, "short">]: number | null },
+  given:
+    & {
+      readonly [name in "read" | "write" | "auth" | "jobs"]: number | null
+    }
+    & { readonly replica?: number | null; readonly replicas?: number },
   bound: number | null,
   ownAccounts: boolean
 ): { readonly sizes: PoolSizes | null; readonly least: number } => {
-  const { auth, jobs, read, write } = given
+  const { auth, jobs, read, replica = null, replicas = 0, write } = given
   const sizeOf = (share: (usual: number) => number): PoolSizes => ({
     read: read ?? share(usualSizes.read),
     write: write ?? share(usualSizes.write),
     auth: auth ?? share(usualSizes.auth),
     jobs: jobs ?? share(usualSizes.jobs),
-    short: 0
+    short: 0,
+    ...replicas === 0 ? {} : { replica: replica ?? share(usualSizes.read), replicas }
   })
   const least = mostConnections(sizeOf(() => 1), ownAccounts)
   if (bound === null) return { sizes: { ...sizeOf((usual) => usual), short: usualSizes.short }, least }

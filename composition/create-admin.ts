@@ -16,6 +16,7 @@ import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import { Queue, type QueueService, type Workers } from "../core/ports/queue.ts"
+import type { ReplicasService } from "../core/ports/replicas.ts"
 import { type AdminOptions, type ConfigWithAuth, declaredOf, readDeployment } from "./deployment.ts"
 import type { AdminDatabase } from "./job-queue.ts"
 import { Uses } from "./layers/core.ts"
@@ -42,6 +43,8 @@ export interface Admin {
   readonly compiled: Compiled
   /** The service's own connections, for start-up checks and readiness. */
   readonly postgres: Postgres
+  /** How the replicas stand that reads go to; absent: there are none. */
+  readonly replicas?: Pick<ReplicasService, "states">
   /** The context that the service's effects run in: a tracer, if one was given. */
   readonly context: Context.Context<never>
   /** The application's database, for what runs outside of requests: jobs that are enqueued on it start at once where this process runs them. */
@@ -84,6 +87,7 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     edge,
     compiled,
     postgres: Context.get(made, Connection),
+    ...(core.replicas === undefined ? {} : { replicas: core.replicas }),
     context: deployment.context ?? Context.empty(),
     db: Context.get(made, JobRunner).db,
     cleanFiles: () => Effect.runPromise(cleanup(core)),

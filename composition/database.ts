@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ClientConfig, Pool, PoolClient } from "pg"
-import { AddressError, readAddress, tlsOptionsOf } from "../adapters/postgres/address.ts"
+import { AddressError, readAddress, readReplica, tlsOptionsOf } from "../adapters/postgres/address.ts"
 import { type SilenceWatch, watchSilence } from "../adapters/postgres/silence.ts"
 import { pgAddressOf } from "../adapters/postgres/socket.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
@@ -26,13 +26,28 @@ export interface Databases {
   readonly release: () => Promise<void>
 }
 
+/** What is wrong with the URLs of replicas. `name`: what holds them. */
+export const refuseReadUrls = (urls: readonly string[], name: string, files: boolean): readonly Refusal[] =>
+  urls.flatMap((url, at) => {
+    try {
+      const { address } = readReplica(url)
+      if (files) tlsOptionsOf(address)
+      return []
+    } catch (error) {
+      if (!(error instanceof AddressError)) throw error
+      const message = `${name}: URL ${at + 1} of ${urls.length} ${error.problem}`
+      return [{ resource: null, field: null, message, fix: error.fix }]
+    }
+  })
+
 /** What is wrong with the URLs, and with the files that they name when `files` is true. `configured` as in `openDatabases`. */
 export const refuseUrls = (
-  settings: Pick<Settings, "adminDatabaseUrl" | "databaseUrl">,
+  settings: Pick<Settings, "adminDatabaseUrl" | "databaseUrl" | "readUrls">,
   configured: string | undefined,
   files: boolean
-): readonly Refusal[] =>
-  ([
+): readonly Refusal[] => [
+  ...refuseReadUrls(settings.readUrls, "DATABASE_READ_URLS", files),
+  ...([
     configured === undefined ? ["DATABASE_URL", settings.databaseUrl] : ["The configuration's db", configured],
     ["ADMIN_DATABASE_URL", settings.adminDatabaseUrl]
   ] as const).flatMap(([name, url]) => {
@@ -46,6 +61,7 @@ export const refuseUrls = (
       return [{ resource: null, field: null, message: `${name} ${error.problem}`, fix: error.fix }]
     }
   })
+]
 
 /**
  * Opens what the settings name. `configured` is the configuration's own `db`, which wins over `DATABASE_URL`. Throws `StartupError` for a URL

@@ -21,6 +21,7 @@ import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import { type Secrets, secretsProblem } from "../core/domain/secret.ts"
 import { makeAuthenticator, makeTenantAuthenticator } from "./assembly.ts"
+import { refuseReadUrls } from "./database.ts"
 import type { Parts } from "./edge.ts"
 import { defaultUrl } from "./environment.ts"
 import type { OwnerRoles } from "./event-parts.ts"
@@ -104,9 +105,10 @@ const refuseDatabase = (database: Partial<PostgresOptions> | undefined): readonl
       "Write db: \"postgres://…\" in the configuration, or give createAdmin database: { url: \"postgres://…\" }."
     )]
   }
+  const { replicas } = database
   try {
     readAddress(database.url)
-    return []
+    return replicas === undefined ? [] : refuseReadUrls(replicas.urls, "database.replicas.urls", false)
   } catch (error) {
     if (!(error instanceof AddressError)) throw error
     return [refusal(`The database's URL ${error.problem}`, error.fix)]

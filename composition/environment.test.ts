@@ -55,6 +55,8 @@ describe("settings", () => {
     ["SERVICE_POOLER", "maybe"],
     ["SERVICE_READ_CONNECTIONS", "0"],
     ["SERVICE_CONNECTIONS", "11"],
+    ["SERVICE_REPLICA_CONNECTIONS", "0"],
+    ["SERVICE_READ_LAG_SECONDS", "601"],
     ["SERVICE_DRAIN_SECONDS", "5s"],
     ["SERVICE_LOG", "xml"]
   ])("refuse %s=%s by its name, without a secret", (name, value) => {
@@ -64,6 +66,17 @@ describe("settings", () => {
     expect(settings).toMatchObject({ url: null, trustedOrigins: [], corsOrigins: [] })
     expect(refusals[0]?.message).toContain(name)
     expect(JSON.stringify(refusals)).not.toContain("secret@")
+  })
+
+  it("take replicas separated by spaces and lines, and count their connections", () => {
+    const DATABASE_READ_URLS = " postgres://app@r1/shop?weight=2\n\tpostgres://app@r2/shop "
+    const { refusals, settings } = readSettings({ DATABASE_READ_URLS, SERVICE_REPLICA_CONNECTIONS: "3" }, "/")
+    expect(refusals).toEqual([])
+    expect(settings.readUrls).toEqual(["postgres://app@r1/shop?weight=2", "postgres://app@r2/shop"])
+    expect(settings.connections).toMatchObject({ replica: 3, replicas: 2 })
+    expect(readSettings({ DATABASE_READ_URLS, SERVICE_CONNECTIONS: "19" }, "/").refusals[0]?.message).toContain(
+      "at least 20"
+    )
   })
 
   it("take a secret of 32 characters", () => {

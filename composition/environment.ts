@@ -29,6 +29,10 @@ export interface Settings {
   readonly data: string
   /** `DATABASE_URL`; null: the embedded database in `<data>/postgres`. */
   readonly databaseUrl: string | null
+  /** `DATABASE_READ_URLS`: replicas that reads go to. */
+  readonly readUrls: readonly string[]
+  /** `SERVICE_READ_LAG_SECONDS`: how far behind a replica may be that is read from. Null: 10. */
+  readonly readLagSeconds: number | null
   /** `ADMIN_DATABASE_URL`: the database of accounts where it is another one. */
   readonly adminDatabaseUrl: string | null
   /** `AUTH_SECRET`. */
@@ -252,10 +256,14 @@ export const readSettings = (
     "[\"https://plugins.example.com/map/manifest.json\"]",
     refuse
   )
+  // By spaces and lines only: a URL may hold commas.
+  const readUrls = (text("DATABASE_READ_URLS") ?? "").split(/\s+/).filter((url) => url !== "")
   const settings: Omit<Settings, "unknown"> = {
     folder: resolve(folder),
     data: resolve(folder, text("SERVICE_DATA") ?? "data"),
     databaseUrl: database("DATABASE_URL"),
+    readUrls,
+    readLagSeconds: count("SERVICE_READ_LAG_SECONDS", 1, 600),
     adminDatabaseUrl: database("ADMIN_DATABASE_URL"),
     secret,
     acceptedSecrets: accepted("AUTH_SECRET_ACCEPTED"),
@@ -278,7 +286,7 @@ export const readSettings = (
       "Write scheme, host and port as browsers send them, such as https://app.example.com; there is no wildcard."
     ),
     pooler: pooler === "yes" ? true : pooler === "no" ? false : null,
-    connections: poolSizes(env, count, refuse),
+    connections: poolSizes(env, count, refuse, readUrls.length),
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
@@ -304,9 +312,12 @@ export const readSettings = (
 const poolSizes = (
   env: { readonly [name: string]: string | undefined },
   count: (name: string, least: number, most: number) => number | null,
-  refuse: (message: string, fix: string) => void
+  refuse: (message: string, fix: string) => void,
+  replicas: number
 ): PoolSizes => {
   const given = {
+    replica: count("SERVICE_REPLICA_CONNECTIONS", 1, 1_000),
+    replicas,
     read: count("SERVICE_READ_CONNECTIONS", 1, 1_000),
     write: count("SERVICE_WRITE_CONNECTIONS", 1, 1_000),
     auth: count("SERVICE_AUTH_CONNECTIONS", 1, 1_000),

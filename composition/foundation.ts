@@ -14,6 +14,7 @@ import type { Secrets } from "../core/domain/secret.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { AuditService } from "../core/ports/audit.ts"
 import type { RecordsService } from "../core/ports/records.ts"
+import type { ReplicasService } from "../core/ports/replicas.ts"
 import type { SealService } from "../core/ports/seal.ts"
 import { type FileParts, type FileSettings, makeFiles, usualFileSettings } from "./files.ts"
 import { eventLine } from "./log.ts"
@@ -60,6 +61,8 @@ export interface Foundation {
 export interface FoundationParts {
   readonly compiled: Compiled
   readonly records: RecordsService
+  /** Where reads may go besides. */
+  readonly replicas?: ReplicasService | undefined
   readonly seal: SealService
   /** Null: no resource has a file field. */
   readonly files: Files | null
@@ -73,12 +76,13 @@ export interface FoundationParts {
 
 /** A foundation over ports. */
 export const foundationOn = (
-  { audit, changed = () => {}, compiled, files, log, namesOf, records, seal }: FoundationParts
+  { audit, changed = () => {}, compiled, files, log, namesOf, records, replicas, seal }: FoundationParts
 ): Foundation => {
   const { options } = compiled
   const core: Core = {
     ...(namesOf === undefined ? {} : { namesOf }),
     ...(audit === undefined ? {} : { audit: { store: audit, lost: auditLost(log) } }),
+    ...(replicas === undefined ? {} : { replicas }),
     changed,
     models: compiled.models,
     records,
@@ -110,7 +114,7 @@ export const withChecks = (
 
 /** The foundation over records, with keys and files of its own: for commands, and for tests. */
 export const makeFoundation = (
-  parts: Pick<FoundationParts, "audit" | "compiled" | "records" | "namesOf" | "log" | "changed"> & {
+  parts: Pick<FoundationParts, "audit" | "compiled" | "records" | "replicas" | "namesOf" | "log" | "changed"> & {
     readonly secret: Secrets
     readonly fileSettings?: FileSettings
     readonly filesSecret?: Secrets

@@ -155,7 +155,7 @@ export type { SignedRequest, VerifiedWebhook } from "../adapters/seal/webhook.ts
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"
 export type { Listener, ListenOptions } from "../adapters/http/node.ts"
-export type { PostgresOptions } from "../adapters/postgres/connection.ts"
+export type { PostgresOptions, ReplicaUrls } from "../adapters/postgres/connection.ts"
 export type { TransactionHandle } from "../adapters/postgres/transaction.ts"
 
 export { localFiles, s3Files } from "../core/domain/file/provider.ts"

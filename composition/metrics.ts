@@ -10,6 +10,7 @@ import type { Backlog } from "../adapters/postgres/backlog.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import type { CleanupResult } from "../core/app/file/cleanup.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
+import type { ReplicasService } from "../core/ports/replicas.ts"
 
 export interface ServiceMetrics {
   /** Updates `http.server.request.duration`. */
@@ -26,8 +27,8 @@ export interface ServiceMetrics {
   readonly outage: (state: string, lasts: boolean) => void
   /** Counts what a cleanup of files did, and when it was. */
   readonly cleaned: (result: CleanupResult) => void
-  /** Makes the pools' numbers readable at every export. */
-  readonly watch: (postgres: Pick<Postgres, "pools">) => void
+  /** Makes the numbers of the pools, and of replicas, readable at every export. */
+  readonly watch: (postgres: Pick<Postgres, "pools">, replicas?: Pick<ReplicasService, "states">) => void
 }
 
 /** Seconds, as the conventions advise for HTTP. */
@@ -186,7 +187,22 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
         () => Metric.withAttributes(waiting, { "db.client.connection.pool.name": pool })
       )
         .updateUnsafe(milliseconds / 1_000, context),
-    watch: (postgres) => {
+    watch: (postgres, replicas) => {
+      for (const { name } of replicas?.states() ?? []) {
+        const now = () => replicas?.states().find((each) => each.name === name)
+        gauge(
+          "service.replica.lag",
+          { replica: name, unit: "s" },
+          "How far the replica is behind; not a number while that is not known",
+          () => (now()?.lagMs ?? Number.NaN) / 1_000
+        )
+        gauge(
+          "service.replica.used",
+          { replica: name },
+          "1 while reads go to the replica",
+          () => now()?.absence === null ? 1 : 0
+        )
+      }
       for (const { pool } of postgres.pools()) {
         const now = () => postgres.pools().find((each) => each.pool === pool)!
         const name = { "db.client.connection.pool.name": pool }

@@ -333,6 +333,15 @@ const databaseOf = ({ settings }: Start, { url }: Databases, { metrics }: Teleme
   readConnections: settings.connections.read,
   writeConnections: settings.connections.write,
   shortConnections: settings.connections.short,
+  ...(settings.readUrls.length === 0 ? {} : {
+    replicas: {
+      urls: settings.readUrls,
+      ...given({
+        connections: settings.connections.replica,
+        mostLagMs: settings.readLagSeconds === null ? null : settings.readLagSeconds * 1_000
+      })
+    }
+  }),
   ...given({ waitMs: settings.waitMs, onWait: metrics?.onWait, pooler: settings.pooler })
 })
 
@@ -504,7 +513,7 @@ export const startAll = Effect.fnUntraced(function*(start: Start): Effect.fn.Ret
   const accounts = yield* openAccounts(start, databases)
   const options = optionsOf(start, databases, telemetry, accounts, openMail(start, firstOf(accounts)), scraping)
   const admin = yield* opened(() => createAdmin(assembly.config, options), ({ close }) => close())
-  telemetry.metrics?.watch(admin.postgres)
+  telemetry.metrics?.watch(admin.postgres, admin.replicas)
   scraping?.watch(admin)
   yield* Effect.promise(() => checkAll(start, databases, admin, migrating))
   yield* Effect.promise(() => awaitWrites(start, databases, admin))

@@ -118,6 +118,10 @@ const parts = {
       return sum
     }
   },
+  replicas: {
+    what: "the HTTP tests with every read on the way to a replica, which is the database itself",
+    run: () => tests(["test/http/reads", "test/http/writes"], { TEST_REPLICAS: "self" })
+  },
   soak: {
     what: "five minutes of mixed traffic; nothing may grow",
     run: () => program("test/chaos/soak.ts", ["300"])

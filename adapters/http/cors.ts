@@ -15,9 +15,9 @@ export interface Cors {
 
 const methods = "GET, HEAD, POST, PATCH, DELETE"
 const allowed =
-  "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override"
+  "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, X-Service-Position, traceparent, tracestate, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override"
 const exposed =
-  "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires"
+  "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Position, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires"
 
 const checked = (origin: string): string => {
   const url = URL.canParse(origin) ? new URL(origin) : null

@@ -222,6 +222,29 @@ export const readAddress = (url: string): Address => {
   }
 }
 
+/** The greatest weight of a replica. */
+const mostWeight = 100
+
+/** A replica as its URL names it: one server, and its share of the reads, `weight`. Positions of the log are those of one server, so it may not be several. */
+export const readReplica = (url: string): { readonly address: Address; readonly weight: number } => {
+  const address = readAddress(url)
+  if (address.places.length > 1) {
+    throw new AddressError(
+      `names ${address.places.length} servers, and a replica is one.`,
+      "Write a URL for each server, separated by spaces."
+    )
+  }
+  const [text = "1", ...more] = parse(url).searchParams.getAll("weight")
+  const weight = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (more.length > 0 || weight < 1 || weight > mostWeight) {
+    throw new AddressError(
+      "has a weight that is none.",
+      `Write weight= with a whole number from 1 to ${mostWeight}, once.`
+    )
+  }
+  return { address, weight }
+}
+
 const readPem = (parameter: string, path: string, kind: string): string => {
   const refuse = (problem: string) =>
     new AddressError(problem, `Name a PEM file in ${parameter}, best by its full path.`)

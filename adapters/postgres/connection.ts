@@ -22,6 +22,16 @@ import { type Line, watchSilence, type Wire } from "./silence.ts"
 import { addressOf, doubtHost, Meter } from "./socket.ts"
 import type { Rows } from "./sql.ts"
 
+/** Servers that reads may go to. */
+export interface ReplicaUrls {
+  /** Each as `url` of the database, with `weight=2` in it for twice the share of the reads. */
+  readonly urls: readonly string[]
+  /** Most connections for reads to each of them. Default: as to the primary. */
+  readonly connections?: number
+  /** How far behind a replica may be that is read from, in milliseconds. Default 10000. */
+  readonly mostLagMs?: number
+}
+
 /** Which database, and the limits of its connections. */
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, or with `?host=/folder` a unix socket. `sslmode=no-verify` encrypts without checking the certificate. */
@@ -57,6 +67,8 @@ export interface PostgresOptions {
   readonly applicationName?: string
   /** What the schemas of the service itself are called there. */
   readonly schemas?: Schemas
+  /** Replicas of the database that reads go to (`docs/guides/operations.md#read-replicas`). */
+  readonly replicas?: ReplicaUrls
   /** Called for each request that had to wait for a connection, with the milliseconds, whether it got one or not. */
   readonly onWait?: (pool: PoolUse["pool"], milliseconds: number) => void
 }
@@ -113,6 +125,12 @@ export interface Postgres {
    * the pools does not delay it.
    */
   readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
+  /** One statement without parameters on the connection of `ping`, with its time limit. */
+  readonly ask: (sql: string) => Effect.Effect<Rows, RecordsError>
+  /** How many connections were made. A server that begins anew has none of those that were made before. */
+  readonly opened: () => number
+  /** Closes all connections: what waits on them fails at once. */
+  readonly drop: () => void
   /**
    * One read-only statement under the statement timeout. With `timeoutMs` it runs under that limit: on a connection that has it, or in a
    * transaction of its own. `refuse` says what its failures mean.
@@ -485,6 +503,8 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     // Places outlive the request that uses them first, so they must not keep anything of it.
     const context = yield* Effect.context<Scope.Scope>()
     const scope = Context.get(context, Scope.Scope)
+    const lines: StatementLine[] = []
+    let opened = 0
     const open = (
       startup: { readonly [name: string]: string },
       name: PoolUse["pool"],
@@ -494,7 +514,11 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       const slots = Array.from({ length: size }, (): Slot => {
         const line = new StatementLine(bytes)
         silence.add(line)
-        const stream = () => line.opened(connect(line.meter))
+        lines.push(line)
+        const stream = () => {
+          opened++
+          return line.opened(connect(line.meter))
+        }
         const made = PgPool.make({ ...base, stream, startupParameters: { ...textForms, ...startup } })
         return { line, make: Effect.updateContext(Effect.orDie(made), () => context), pool: null }
       })
@@ -685,21 +709,20 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
 
     // Without the startup parameters that a pooler may refuse. The statement depends on none of them.
     const alive = open({}, "read", 1)
-    const asked = translated(
-      alive.use((lease) =>
-        Effect.map(
-          query(lease, "select current_setting('transaction_read_only')", [], false),
-          ([row]) => row?.[0] === "on" ? "reads" : "writes"
-        )
-      ),
-      refuse
-    )
     // The caller does not wait until an interrupted statement ends, because a server that hangs takes long for that, too.
-    const ping = Effect.flatMap(Effect.forkDetach(asked), (fiber) =>
-      Effect.timeoutOrElse(
-        Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())),
-        { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
-      ))
+    const ask: Postgres["ask"] = (sql) =>
+      Effect.flatMap(
+        Effect.forkDetach(translated(alive.use((lease) => query(lease, sql, [], false)), refuse)),
+        (fiber) =>
+          Effect.timeoutOrElse(
+            Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())),
+            { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
+          )
+      )
+    const ping = Effect.map(
+      ask("select current_setting('transaction_read_only')"),
+      ([row]) => row?.[0] === "on" ? "reads" as const : "writes" as const
+    )
 
     // Of several servers another one may take the writes now, also where nobody asks.
     if (chooses) {
@@ -717,5 +740,23 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       return [{ pool: "read", ...read.usage() }, { pool: "write", ...write.usage() }]
     }
 
-    return { schemas, statementTimeoutMs, pools, ping, read, readWithin, transaction }
+    const drop = (): void => {
+      const error = Object.assign(new Error("The database server was given up."), { code: "ECONNRESET" })
+      for (const line of lines) {
+        for (const wire of line.wires()) wire.destroy(error)
+      }
+    }
+
+    return {
+      schemas,
+      statementTimeoutMs,
+      pools,
+      ping,
+      ask,
+      opened: () => opened,
+      drop,
+      read,
+      readWithin,
+      transaction
+    }
   })

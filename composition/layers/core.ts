@@ -8,6 +8,7 @@ import { Audit } from "../../core/ports/audit.ts"
 import { Detector } from "../../core/ports/detector.ts"
 import { Images } from "../../core/ports/images.ts"
 import { Records } from "../../core/ports/records.ts"
+import { Replicas } from "../../core/ports/replicas.ts"
 import { Seal } from "../../core/ports/seal.ts"
 import { Signer } from "../../core/ports/signer.ts"
 import { Storage } from "../../core/ports/storage.ts"
@@ -31,10 +32,12 @@ export const ground = Layer.effect(
     const { audit: kept, compiled, files, fileSettings = usualFileSettings(), log, namesOf } = told
     const audit = kept ?? (yield* Audit)
     const images = yield* Effect.serviceOption(Images)
+    const replicas = yield* Effect.serviceOption(Replicas)
     return foundationOn({
       audit,
       compiled,
       records: yield* Records,
+      replicas: Option.getOrUndefined(replicas),
       seal: yield* Seal,
       namesOf,
       log,

@@ -3,11 +3,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { readReplica } from "../../adapters/postgres/address.ts"
 import { makeAudit } from "../../adapters/postgres/audit.ts"
 import { makeChanges } from "../../adapters/postgres/changes.ts"
 import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
 import { makeRates } from "../../adapters/postgres/rates.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
+import { makeReplicas, type ReplicaChange, type ReplicaServer } from "../../adapters/postgres/replicas.ts"
 import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { makeTaskStore } from "../../adapters/postgres/tasks.ts"
@@ -16,12 +18,15 @@ import { Audit } from "../../core/ports/audit.ts"
 import { Changes } from "../../core/ports/changes.ts"
 import { Rates } from "../../core/ports/rates.ts"
 import { Records } from "../../core/ports/records.ts"
+import { Replicas } from "../../core/ports/replicas.ts"
 import { SavedViews } from "../../core/ports/saved-views.ts"
 import { Submissions } from "../../core/ports/submissions.ts"
 import { Tasks } from "../../core/ports/tasks.ts"
 import { Webhooks } from "../../core/ports/webhooks.ts"
 import { Bell } from "../bell.ts"
 import { Deployment, usualAuditDays } from "../deployment.ts"
+import { given } from "../given.ts"
+import { eventLine } from "../log.ts"
 
 /** Which database it is. */
 export class Database extends Context.Service<Database, PostgresOptions>()("resource-admin/Database") {}
@@ -92,6 +97,52 @@ const webhooks: Layer.Layer<never, never, Deployment | Connection> = Layer.unwra
   })
 )
 
+/** A line of the log: a replica is left out, or read from again. */
+const replicaLine = (change: ReplicaChange): string =>
+  change.of === "left"
+    ? eventLine("warn", "replica-left", { replica: change.name, cause: change.why })
+    : eventLine("info", "replica-back", { replica: change.name, seconds: change.seconds })
+
+const usualLagMs = 10_000
+
+/** Only where there are replicas. Each has pools of its own. */
+const replicas: Layer.Layer<never, never, Database | Deployment | Connection | Records> = Layer.unwrap(
+  Effect.gen(function*() {
+    const { compiled: { options, schemas }, log } = yield* Deployment
+    const { replicas, ...database } = yield* Database
+    if (replicas === undefined || replicas.urls.length === 0) return Layer.empty
+    const { connections, mostLagMs = usualLagMs, urls } = replicas
+    const servers = Effect.forEach(urls, (url) =>
+      Effect.map(
+        makePostgres({
+          statementTimeoutMs: options.statementTimeoutMs,
+          ...database,
+          ...given({ readConnections: connections }),
+          schemas,
+          url,
+          shortConnections: 0,
+          writeConnections: 1
+        }),
+        (postgres): ReplicaServer => {
+          const { address: { host, port }, weight } = readReplica(url)
+          return { name: `${host}:${port}`, weight, postgres, records: makeRecords(postgres) }
+        }
+      ))
+    return Layer.effect(
+      Replicas,
+      Effect.gen(function*() {
+        return yield* makeReplicas({
+          primary: yield* Connection,
+          records: yield* Records,
+          servers: yield* servers,
+          mostLagMs,
+          onChange: (change) => log?.(replicaLine(change))
+        })
+      })
+    )
+  })
+)
+
 /** The ports, and the pools below them. */
 export const postgres = Layer.mergeAll(
   records,
@@ -101,5 +152,6 @@ export const postgres = Layer.mergeAll(
   audit,
   webhooks,
   Layer.effect(Rates, Effect.map(Connection, makeRates)),
-  Layer.effect(Tasks, Effect.map(Connection, makeTaskStore))
+  Layer.effect(Tasks, Effect.map(Connection, makeTaskStore)),
+  replicas.pipe(Layer.provide(records))
 ).pipe(Layer.provideMerge(connection))

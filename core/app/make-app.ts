@@ -7,6 +7,7 @@ import type { AccessResolver } from "../domain/access/resolve.ts"
 import type { Functions } from "../domain/function/declaration.ts"
 import { notFound } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
+import type { ReplicasService } from "../ports/replicas.ts"
 import type { App, TasksApp } from "./app.ts"
 import { beginDirect, confirmDirect } from "./file/direct.ts"
 import { addPiece, beginUpload, endUpload, uploadAnswer, uploadOptions, uploadState } from "./file/resume.ts"
@@ -15,8 +16,9 @@ import { callFunction } from "./function/function.ts"
 import type { FunctionsCore } from "./function/function.ts"
 import type { Accesses } from "./ground/call.ts"
 import { type Core, namedFor } from "./ground/core.ts"
+import { makeRouting } from "./ground/replicas.ts"
 import { facets, groups, histogram, series } from "./read/aggregate.ts"
-import { makeExporting } from "./read/export.ts"
+import { type Exporting, makeExporting } from "./read/export.ts"
 import { get, list, search, seek } from "./read/list.ts"
 import { sizes } from "./read/sizes.ts"
 import { changeFiltered } from "./task/filtered.ts"
@@ -57,17 +59,52 @@ export const makeApp = (
   } = {}
 ): App => {
   const use = functionsCore(core, resolver, functions)
-  const exporting = makeExporting(core)
-  return {
+  const exporting = makeExporting()
+  const app: App = {
     ...documents,
     refresh,
     verb,
     watch,
     ...tasks,
-    export: exporting.run,
+    export: exporting.run.bind(null, core),
     ...makeUses(core),
     call: callFunction.bind(null, use),
     accesses: use.accesses
+  }
+  return core.replicas === undefined ? app : routed(app, core, core.replicas, exporting)
+}
+
+/** The use cases where there are replicas: each read finds its server, and each write tells its position. */
+const routed = (app: App, core: Core, replicas: ReplicasService, exporting: Exporting): App => {
+  const { read, told, wrote } = makeRouting(core, replicas)
+  return {
+    ...app,
+    list: read(list),
+    search: read(search),
+    get: read(get),
+    facets: read(facets),
+    series: read(series),
+    histogram: read(histogram),
+    aggregate: read(groups),
+    seek: read(seek),
+    sizes: read(sizes),
+    export: read(exporting.run),
+    watch: told(app.watch),
+    create: wrote(app.create),
+    update: wrote(app.update),
+    remove: wrote(app.remove),
+    updateFiltered: wrote(app.updateFiltered),
+    removeFiltered: wrote(app.removeFiltered),
+    undelete: wrote(app.undelete),
+    restore: wrote(app.restore),
+    batch: wrote(app.batch),
+    call: wrote(app.call),
+    verb: wrote(app.verb),
+    bulk: wrote(app.bulk),
+    import: wrote(app.import),
+    // Also where it is only looked at: who sees that it has ended reads what it wrote.
+    task: wrote(app.task),
+    upload: wrote(app.upload)
   }
 }
 

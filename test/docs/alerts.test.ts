@@ -14,7 +14,10 @@ const samples = (): ReadonlyMap<string, ReadonlySet<string>> => {
   const metrics = makeMetrics(context)
   metrics.measure({ method: "GET", route: "/", seconds: 1, status: 503, refused: { slug: "unavailable", cause: "x" } })
   metrics.onWait("read", 1)
-  metrics.watch({ pools: () => [{ pool: "read", size: 1, busy: 0, waiting: 0, timeouts: 0 }] })
+  metrics.watch(
+    { pools: () => [{ pool: "read", size: 1, busy: 0, waiting: 0, timeouts: 0 }] },
+    { states: () => [{ name: "db2:5432", absence: null, lagMs: 0 }] }
+  )
   const times = { nextDue: null, oldestDue: null, nextRun: null, lastRun: null, pausedAt: null }
   metrics.jobs([{ name: "a", waiting: 0, running: 0, retrying: 0, failed: 0, completed: 0, ...times }])
   metrics.backlog({ events: { count: 0, age: 0 }, tasks: new Map([["running", 1]]), held: 0 })

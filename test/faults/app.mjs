@@ -234,6 +234,20 @@ export const faults = [
     tests: ["test/http/reads/reads.test.ts"]
   },
   {
+    rule: "a read shows what its caller wrote through another tab",
+    file: "core/app/ground/replicas.ts",
+    old: "const position = later(given, known?.position ?? null)\n",
+    new: "const position = given ?? known?.position ?? null\n",
+    tests: ["test/app/replicas.test.ts"]
+  },
+  {
+    rule: "a replica that began anew is asked again what it shows",
+    file: "adapters/postgres/replicas.ts",
+    old: "generation === null || generation === postgres.opened() ? Effect.succeed(answer) : on(records)",
+    new: "Effect.succeed(answer)",
+    tests: ["test/postgres/replica-reads.test.ts"]
+  },
+  {
     rule: "the place of an export is free once its reader has gone",
     file: "core/app/read/export.ts",
     old: "          return: async () => {\n            end(false)\n",

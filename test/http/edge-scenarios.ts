@@ -554,7 +554,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-origin": "https://admin.example.com",
       "access-control-allow-credentials": null,
       "access-control-expose-headers":
-        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires"
+        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Position, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires"
     }
   },
   {

@@ -193,11 +193,17 @@ const makeData = (place: ReturnType<typeof prepareFolder>): void => {
 
 /** Makes and starts a server; fast rather than safe against a power cut, which no test causes. `parent`: where its folder goes. */
 export const openCluster = async (
-  options: { readonly settings?: { readonly [name: string]: string }; readonly parent?: string } = {}
+  options: {
+    readonly settings?: { readonly [name: string]: string }
+    readonly parent?: string
+    /** Makes the data folder in place of an empty one of a new server. */
+    readonly fill?: (data: string) => void
+  } = {}
 ): Promise<TestCluster> => {
   const place = prepareFolder(options.parent ?? quickFolder())
   const { data, env, folder, identity, run } = place
-  makeData(place)
+  if (options.fill === undefined) makeData(place)
+  else options.fill(data)
 
   const port = await freePort()
   let child: ChildProcess | undefined

@@ -17,6 +17,7 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import type { Postgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
+import { makeReplicas } from "../../adapters/postgres/replicas.ts"
 import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
 import { valueSql } from "../../adapters/postgres/sql.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
@@ -32,6 +33,7 @@ import { cellFromJson } from "../../core/domain/value/cell.ts"
 import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
 import type { AuditService } from "../../core/ports/audit.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
+import type { ReplicasService } from "../../core/ports/replicas.ts"
 import { makeFakeAudit } from "../fakes/audit.ts"
 import type { FakeConstraint } from "../fakes/constraints.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
@@ -40,6 +42,7 @@ import { makeFakeSavedViews } from "../fakes/saved-views.ts"
 import { makeFakeSubmissions } from "../fakes/submissions.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
+import { waitUntil } from "./until.ts"
 
 export interface TestCaller {
   readonly id: string
@@ -185,6 +188,7 @@ export const startService = async (
   let database: TestDatabase | null = null
   let release = async (): Promise<void> => {}
   let connected: Postgres | null = null
+  let replicas: ReplicasService | undefined
   if (backend === "fake") {
     fake = makeFakeRecords({
       ...(fixture.defaultOf === undefined ? {} : { defaultOf: fixture.defaultOf }),
@@ -206,18 +210,26 @@ export const startService = async (
     database = opened
     const between = through === undefined ? null : await through(opened)
     const scope = Scope.makeUnsafe()
-    const postgres = await Effect.runPromise(Effect.provideService(
-      makePostgres({
+    const made = <A>(effect: Effect.Effect<A, never, Scope.Scope>): Promise<A> =>
+      Effect.runPromise(Effect.provideService(effect, Scope.Scope, scope))
+    const connect = (): Promise<Postgres> =>
+      made(makePostgres({
         url: between?.url ?? opened.url,
         statementTimeoutMs: compiled.options.statementTimeoutMs,
         readConnections: 4,
         writeConnections
-      }),
-      Scope.Scope,
-      scope
-    ))
+      }))
+    const postgres = await connect()
     connected = postgres
     records = makeRecords(postgres)
+    // The database is its own replica: every read takes the way to one.
+    if (process.env["TEST_REPLICAS"] === "self") {
+      const beside = await connect()
+      const servers = [{ name: "self", weight: 1, postgres: beside, records: makeRecords(beside) }]
+      const service = await made(makeReplicas({ primary: postgres, records, servers, mostLagMs: 10_000 }))
+      await waitUntil(() => service.states()[0]?.absence === null, "a replica that is read from")
+      replicas = service
+    }
     submissions = makeSubmissions(postgres)
     savedViews = makeSavedViews(postgres)
     audit = makeAudit(postgres, 365)
@@ -230,6 +242,7 @@ export const startService = async (
   const edge = makeService({
     compiled,
     records,
+    ...(replicas === undefined ? {} : { replicas }),
     submissions,
     savedViews,
     audit,

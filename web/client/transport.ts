@@ -78,6 +78,9 @@ export interface Transport {
   readonly urlOf: (call: Pick<Call, "path" | "system" | "query">) => string
 }
 
+/** Where the log of the database stood after a write, if the service reads from replicas. */
+const positionHeader = "x-service-position"
+
 /** Longest wait before a retry. A call whose answer asks for a longer wait fails. */
 const longestWait = 15_000
 
@@ -132,8 +135,7 @@ export const printJson = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => typeof each === "bigint" ? String(each) : each)
 
 /** Whether a parameter has a value. Empty texts and lists count as left out. */
-export const isGiven = (value: unknown): boolean =>
-  value != null && value !== "" && !(Array.isArray(value) && value.length === 0)
+export const isGiven = (value: unknown): boolean => String(Object(value ?? "")) !== ""
 
 export const makeTransport = (settings: TransportSettings): Transport => {
   const { fetch, resources, retries, system, tokens, versions } = settings
@@ -151,29 +153,37 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     return (call.system === true ? system : resources) + call.path + (text === "" ? "" : `?${text}`)
   }
 
+  /** Of the last write; later ones are greater. Reads bring it, so that a replica shows what was written. */
+  let position = ""
+
   const attempt = async (call: Call, token: string | null): Promise<Response> => {
     const headers: { [name: string]: string } = {}
-    for (const [name, value] of Object.entries(call.headers ?? {})) if (value != null) headers[name] = value
-    if (call.json !== undefined) headers["content-type"] = "application/json"
-    if (token !== null) headers["authorization"] = `Bearer ${token}`
-    const body = call.json === undefined ? call.body : printJson(call.json)
+    const all: Call["headers"] = {
+      ...call.headers,
+      ...(call.json !== undefined && { "content-type": "application/json" }),
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      [positionHeader]: position || null
+    }
+    for (const [name, value] of Object.entries(all)) if (value != null) headers[name] = value
     let response: Response
     try {
       response = await (call.fetch ?? fetch)(urlOf(call), {
         method: call.method,
         headers,
         redirect: "manual",
-        body: body ?? null,
+        body: call.json === undefined ? call.body ?? null : printJson(call.json),
         signal: call.signal ?? null
       })
     } catch (cause) {
       throw call.signal?.aborted === true ? call.signal.reason : new ConnectionError(cause)
     }
     if (isRedirect(response)) {
-      throw new ConnectionError(null, "The answer is a redirect, which is not followed.")
+      throw new ConnectionError(null, "The answer is a redirect.")
     }
+    const written = response.headers.get(positionHeader) ?? ""
+    if (written > position) position = written
     const version = response.headers.get("x-meta-version")
-    if (version !== null) versions(version)
+    if (version) versions(version)
     return response
   }
 

@@ -16,6 +16,7 @@ import type { ScanGuard } from "../../domain/read/guard.ts"
 import { leftOut } from "../../domain/read/item.ts"
 import type { ItemTools, Layout } from "../../domain/read/item.ts"
 import type { RecordsError, RecordsService, TransactionHandle } from "../../ports/records.ts"
+import type { ReplicasService } from "../../ports/replicas.ts"
 import type { SealService } from "../../ports/seal.ts"
 import { type Auditing, named } from "./audit.ts"
 import type { Call, Reply } from "./call.ts"
@@ -64,6 +65,8 @@ export type NamesOf = (
 export interface Core {
   readonly models: Models
   readonly records: RecordsService
+  /** Where reads may go besides; absent: nowhere. */
+  readonly replicas?: ReplicasService
   readonly seal: SealService
   readonly options: CoreOptions
   readonly estimates: RowEstimates

@@ -23,22 +23,42 @@ interface RowEstimate {
   readonly written: number
 }
 
+/** What estimates of one service have in common: full counts under way, and writes by resource. */
+const freshWork = (): { running: number; readonly written: Map<string, number> } => ({ running: 0, written: new Map() })
+
 export class RowEstimates {
-  readonly entries = new BoundedMap<string, RowEstimate>(2_000)
+  readonly entries: BoundedMap<string, RowEstimate>
+  readonly #work: { running: number; readonly written: Map<string, number> }
+
+  constructor(limit = 2_000, work: { running: number; readonly written: Map<string, number> } = freshWork()) {
+    this.entries = new BoundedMap(limit)
+    this.#work = work
+  }
+
+  /** Numbers of their own beside these, as of another server: writes, and counts under way, are those of both. */
+  beside(limit?: number): RowEstimates {
+    return new RowEstimates(limit, this.#work)
+  }
+
   /** Full counts under way. More than two at once would slow down the pages. */
-  running = 0
-  readonly #written = new Map<string, number>()
+  get running(): number {
+    return this.#work.running
+  }
+  set running(count: number) {
+    this.#work.running = count
+  }
 
   /** To be told of every write of this instance. */
   touch(resource: string): void {
-    this.#written.set(resource, (this.#written.get(resource) ?? 0) + 1)
+    const { written } = this.#work
+    written.set(resource, (written.get(resource) ?? 0) + 1)
   }
 
   /** Writes so far to the resource of a count and to all that its conditions look at. */
   written({ model, where }: Pick<CountPlan, "model" | "where">): number {
     const names = new Set([model.name, ...relatedOf(where).map(({ way }) => way.model.name)])
     let writes = 0
-    for (const name of names) writes += this.#written.get(name) ?? 0
+    for (const name of names) writes += this.#work.written.get(name) ?? 0
     return writes
   }
 }

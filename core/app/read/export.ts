@@ -45,7 +45,7 @@ const mostMs = 3_600_000
 const pageBytes = 4 * 1024 * 1024
 
 export interface Exporting {
-  readonly run: (call: Call, resource: string) => Effect.Effect<StreamedReply, Problem>
+  readonly run: (core: Core, call: Call, resource: string) => Effect.Effect<StreamedReply, Problem>
   /** The number of running exports. */
   readonly count: () => number
 }
@@ -177,7 +177,7 @@ const table = (
 const encoder = new TextEncoder()
 
 /** Makes `:export`. It counts the running exports of this process. */
-export const makeExporting = (core: Core): Exporting => {
+export const makeExporting = (): Exporting => {
   const ofCaller = new Map<string, number>()
   let all = 0
 
@@ -200,6 +200,7 @@ export const makeExporting = (core: Core): Exporting => {
 
   /** The rows of a page, and as many of them as one read may have where they are too many. */
   const page = (
+    core: Core,
     plan: PagePlan,
     read: Effect.Effect<readonly Row[], RecordsError | Problem>
   ): Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError | Problem> =>
@@ -212,7 +213,7 @@ export const makeExporting = (core: Core): Exporting => {
     )
 
   const answer = Effect.fnUntraced(
-    function*(plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
+    function*(core: Core, plan: Plan, leave: () => void): Effect.fn.Return<StreamedReply, Problem> {
       const { access, call, expansion, filter, key, request, shape } = plan
       const began = yield* Clock.currentTimeMillis
       // One instant for the whole export, so that `now()` in a filter means the same for each page.
@@ -225,7 +226,7 @@ export const makeExporting = (core: Core): Exporting => {
         rowsOf: Effect.Effect<readonly Row[], RecordsError | Problem>
       ): Effect.fn.Return<ReadPage, Problem> {
         const { cut, rows } = yield* Effect.catch(
-          page(from, rowsOf),
+          page(core, from, rowsOf),
           (error) => error instanceof RecordsError ? refused(error) : Effect.fail(error)
         )
         const part = cut ? rows : rows.slice(0, request.list.pageSize)
@@ -336,7 +337,7 @@ export const makeExporting = (core: Core): Exporting => {
 
   return {
     count: () => all,
-    run: (call, resource) =>
+    run: (core, call, resource) =>
       pipeline(
         (fiber) => during(fiber, "export.plan", () => Result.gen(() => planExport(core, call, resource))),
         (plan) => {
@@ -349,7 +350,7 @@ export const makeExporting = (core: Core): Exporting => {
             )
           }
           return Effect.onExit(
-            answer(plan, leave),
+            answer(core, plan, leave),
             (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(leave)
           )
         }
