@@ -902,6 +902,13 @@ export const faults = [
     tests: ["test/files/cleanup.test.ts"]
   },
   {
+    rule: "a file is kept by a row that SQL moved to another tenant",
+    file: "core/app/file/cleanup.ts",
+    old: "yield* heldBy(open, \"all\")",
+    new: "yield* heldBy(open, \"owner\")",
+    tests: ["test/files/tenants.test.ts"]
+  },
+  {
     rule: "a cleanup deletes only what still has its own mark",
     file: "core/app/file/cleanup.ts",
     old: "own.includes(false) ? \"wait\" : left.size > 0",

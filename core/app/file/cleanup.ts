@@ -65,35 +65,39 @@ interface Asked {
   readonly tenant?: string
 }
 
+/** Of more tenants than this at once all rows are asked: a statement for each would read a table without an index on the tenant as often. */
+const mostTenants = 16
+
 /**
- * Which rows of a model are asked for which files. A file in the folder of a tenant belongs to that tenant: others are not asked for it, and need not be
- * read. What stands elsewhere may be in any row.
+ * Which rows of a model are asked for which files. Where only the owner is asked, a file in the folder of a tenant is looked for in the rows of that tenant, which
+ * are one partition of a table that is divided so. What stands elsewhere may be in any row.
  */
-const askedOf = ({ tenant }: Model, files: ReadonlyMap<string, string>): Iterable<Asked> => {
+const askedOf = ({ tenant }: Model, files: ReadonlyMap<string, string>, who: "owner" | "all"): Iterable<Asked> => {
   const groups = new Map<string | undefined, Asked>()
   for (const [text, path] of files) {
-    const own = tenant === null ? undefined : tenantCell(tenant, path)
+    const own = tenant === null || who === "all" ? undefined : tenantCell(tenant, path)
     const group = groups.get(own)
     if (group === undefined) groups.set(own, { texts: [text], ...own === undefined ? {} : { tenant: own } })
     else group.texts.push(text)
   }
-  return groups.values()
+  return groups.size > mostTenants ? [{ texts: [...files.keys()] }] : groups.values()
 }
 
 /**
  * Which of some files rows of any declared resource hold, with the paths of the variants that they list. Versions in a history do not hold files.
- * `files`: their paths by their texts.
+ * `files`: their paths by their texts. `who`: rows of the tenant in whose folder a file is, or of all.
  */
 const heldOf = Effect.fnUntraced(function*(
   core: Core,
-  files: ReadonlyMap<string, string>
+  files: ReadonlyMap<string, string>,
+  who: "owner" | "all"
 ): Effect.fn.Return<ReadonlyMap<string, ReadonlySet<string>>, RecordsError> {
   const versions = new Set([...core.models.values()].map(({ history }) => history))
   const held = new Map<string, Set<string>>()
   for (const model of core.models.values()) {
     if (versions.has(model.name)) continue
     for (const field of fileFieldsOf(model)) {
-      for (const asked of askedOf(model, files)) {
+      for (const asked of askedOf(model, files, who)) {
         for (const value of yield* core.records.holding({ model, field, ...asked })) {
           const [text = ""] = value.split("?", 1)
           const listed = held.get(text) ?? new Set()
@@ -128,12 +132,12 @@ const decide = Effect.fnUntraced(function*(
   const fates = new Map<Due, Fate>()
   // The write that let a held file go may not have committed yet.
   const fateOf = ({ listed }: Due): Fate => now - listed.modified < patienceMs ? "wait" : "keep"
-  const heldBy = (all: readonly DueEntry[]) =>
-    heldOf(core, new Map(all.map(({ entry }) => [heldText(entry), entry.path])))
+  const heldBy = (all: readonly DueEntry[], who: "owner" | "all") =>
+    heldOf(core, new Map(all.map(({ entry }) => [heldText(entry), entry.path])), who)
   const leftIn = ({ entry }: DueEntry, held: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> =>
     new Set(leftOf(entry, held.get(heldText(entry)) ?? null))
   const named = group.filter((due): due is DueEntry => due.entry !== null)
-  const before = named.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldBy(named)
+  const before = named.length === 0 ? new Map<string, ReadonlySet<string>>() : yield* heldBy(named, "owner")
   const open: DueEntry[] = []
   for (const due of named) if (leftIn(due, before).size > 0) open.push(due)
   for (const due of group) fates.set(due, due.entry === null ? { delete: [] } : fateOf(due))
@@ -145,7 +149,8 @@ const decide = Effect.fnUntraced(function*(
       (file) => markGone(files, tx, file, mark),
       { discard: true }
     ))
-  const after = yield* heldBy(open)
+  // SQL may have moved or copied rows to another tenant: before bytes go, every row is asked.
+  const after = yield* heldBy(open, "all")
   yield* locked(core, "shared", (tx) =>
     Effect.forEach(open, (due) => {
       const left = leftIn(due, after)
