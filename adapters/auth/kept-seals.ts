@@ -31,11 +31,11 @@ export const hasLiveKeys = async (
 export const keepSeals = async (
   { query }: Queries,
   table: (name: string) => string,
-  macKeys: readonly Buffer[]
+  macKeys: readonly Uint8Array[]
 ): Promise<void> => {
   const verification = table("verification")
   for (const macKey of macKeys) {
-    const identifier = `${prefix}${macKey.toString("base64url")}`
+    const identifier = `${prefix}${Buffer.from(macKey).toString("base64url")}`
     await query(
       `with kept as (update ${verification} set "expiresAt" = k.until from (select max("expiresAt") as until ${
         liveKeys(table)

@@ -12,16 +12,16 @@ export interface Sealer {
   readonly seal: (id: string, secret: string) => string
   readonly isSealed: (key: KeyText) => boolean
   /** What the accepted secrets besides the first seal with. */
-  readonly accepted: readonly Buffer[]
+  readonly accepted: readonly Uint8Array[]
 }
 
 const macKeyOf = (deploymentSecret: string): Buffer => createHmac("sha256", deploymentSecret).update("api-key").digest()
 
-const sealWith = (macKey: Buffer, id: string, secret: string): string =>
+const sealWith = (macKey: Uint8Array, id: string, secret: string): string =>
   createHmac("sha256", macKey).update(`${id}:${secret}`).digest().subarray(0, 12).toString("base64url")
 
 /** Whether a key was sealed with this. */
-export const isSealedWith = (macKey: Buffer, key: KeyText): boolean =>
+export const isSealedWith = (macKey: Uint8Array, key: KeyText): boolean =>
   timingSafeEqual(Buffer.from(sealWith(macKey, key.id, key.secret)), Buffer.from(key.seal))
 
 /** The first secret seals, and each is accepted. */

@@ -532,7 +532,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-methods": "GET, HEAD, POST, PATCH, DELETE",
       "access-control-max-age": "77",
       "access-control-allow-headers":
-        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override",
+        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, X-Service-Position, traceparent, tracestate, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override",
       "vary": "Authorization, Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
     }
   },

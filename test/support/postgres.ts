@@ -245,6 +245,18 @@ export const openPrepared = (name: string, fill: (url: string) => Promise<void>)
     await fill(url)
   })
 
+/**
+ * Waits for connections that have been ended but are not closed yet: one that the server ends first is an error of whoever had it, after its last listener has
+ * gone. A connection that stays open is ended by the drop.
+ */
+const untilAlone = async (client: Client, name: string): Promise<void> => {
+  for (let turn = 0; turn < 10; turn++) {
+    const { rowCount } = await client.query("select 1 from pg_stat_activity where datname = $1 limit 1", [name])
+    if (rowCount === 0) return
+    await new Promise((done) => setTimeout(done, 10))
+  }
+}
+
 /** The connections of this process to the database of a server that belongs to nobody. */
 const administrations = new Map<string, ReturnType<typeof connectionsTo>>()
 
@@ -299,7 +311,10 @@ const openClone = async (template: string, fill: Fill): Promise<TestDatabase> =>
     },
     drop: async () => {
       await connections.end()
-      await administrate((client) => client.query(`drop database if exists ${name} with (force)`))
+      await administrate(async (client) => {
+        await untilAlone(client, name)
+        await client.query(`drop database if exists ${name} with (force)`)
+      })
       await server.release()
     }
   }
