@@ -1,7 +1,7 @@
 // Commands about accounts where each tenant has its own: the migration makes them, and `--tenant` says whose are meant.
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
-import { notesProject, table } from "./notes.ts"
+import { notesProject, secret, table } from "./notes.ts"
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -55,6 +55,18 @@ it("each tenant has accounts of its own", async () => {
     )
   )
     .toEqual([["2"], ["1"]])
+})
+
+it("secrets are rotated for all of them", async () => {
+  await using project = tenanted()
+  Object.assign(project.env, { AUTH_SECRET: "the next secret, of thirty-two letters", AUTH_SECRET_ACCEPTED: secret })
+  const keys = async (command: string) =>
+    (JSON.parse((await project.quick("secrets", command, "--json")).stdout) as {
+      readonly kept: { readonly [name: string]: object }
+    }).kept["signing keys"]
+  expect(await keys("list")).toEqual({ first: 0, accepted: 1, none: 0 })
+  expect(await keys("rotate")).toEqual({ first: 1, accepted: 0, none: 0 })
+  expect((await project.quick("token", "bob@example.com", "--tenant", "acme")).stdout).toMatch(/^ey/)
 })
 
 it("says which tenants there are where none, or another, is named", async () => {
