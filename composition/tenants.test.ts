@@ -104,6 +104,28 @@ describe("lookups of hosts", () => {
     expect(await ask(edge, "b.example")).toBe("3")
   })
 
+  it("go on for hosts that are known while strangers name as many others as may be asked for", async () => {
+    const clock = vi.spyOn(performance, "now").mockReturnValue(0)
+    onTestFinished(() => void clock.mockRestore())
+    const held = Promise.withResolvers<null>()
+    const edge = makeEdgeTenants(
+      tenantsOf((host) => host === "b.example" ? "2" : held.promise),
+      "https://admin.example",
+      null,
+      () => {},
+      { asking: 1, keptMs: 100 }
+    )
+    expect(await ask(edge, "b.example")).toBe("2")
+    const stranger = ask(edge, "c.example")
+    // Longer than what was said lasts while nobody answers.
+    clock.mockReturnValue(10_000)
+    expect(await ask(edge, "b.example")).toBe("2")
+    expect(await ask(edge, "d.example")).toBe("503")
+    held.resolve(null)
+    expect(await stranger).toBeNull()
+    expect(await ask(edge, "d.example")).toBeNull()
+  })
+
   it("that fail, are late or too many are a 503, and are not remembered", async () => {
     const failures: unknown[] = []
     const answers = new Map<string, () => Promise<string>>([

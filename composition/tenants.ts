@@ -68,7 +68,7 @@ export interface LookupLimits {
   /** Milliseconds that an answer is kept, and an answer that a host is of none. */
   readonly keptMs: number
   readonly absentMs: number
-  /** Most answers that are kept, and most lookups under way. */
+  /** Most answers that are kept, and most lookups under way: of hosts that are known, and as many of others. */
   readonly hosts: number
   readonly asking: number
 }
@@ -106,13 +106,21 @@ const makeLookup = (
       clearTimeout(timer)
     }
   }
-  const begin = (host: string): Promise<string | null> => {
+  // Hosts that are known are asked for again apart from those that strangers name, of whom there may be as many as they like.
+  let strange = 0
+  const begin = (host: string, isKnown: boolean): Promise<string | null> => {
     const earlier = under.get(host)
     if (earlier !== undefined) return earlier
-    if (under.size >= asking) return Promise.reject(new Error("too many lookups of hosts are under way"))
+    if ((isKnown ? under.size - strange : strange) >= asking) {
+      return Promise.reject(new Error("too many lookups of hosts are under way"))
+    }
     const asked = ask(host)
     under.set(host, asked)
-    const over = (): void => void under.delete(host)
+    if (!isKnown) strange++
+    const over = (): void => {
+      under.delete(host)
+      if (!isKnown) strange--
+    }
     asked.then(over, over)
     return asked
   }
@@ -121,7 +129,7 @@ const makeLookup = (
     const known = present.get(host)
     if (known !== undefined && known.until > now) return known.tenant
     if (known === undefined && (absent.get(host) ?? 0) > now) return null
-    return begin(host).catch((error: unknown) => {
+    return begin(host, known !== undefined).catch((error: unknown) => {
       if (known !== undefined && known.until + 9 * keptMs > performance.now()) return known.tenant
       throw error
     })

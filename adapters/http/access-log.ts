@@ -57,13 +57,14 @@ const longest = 512
 
 /**
  * A path fit for logs and spans. Below `secretPrefix` (the sign-in routes, some of which carry a one-time token in their path) a
- * segment that is not a plain word becomes `*`.
+ * segment that is not a plain word becomes `*`. The path of a tenant may still precede the prefix, as it does before anybody has looked whose it is.
  */
 export const loggedPath = (path: string, secretPrefix: string): string => {
-  const plain = path.startsWith(secretPrefix)
-    ? secretPrefix +
-      path.slice(secretPrefix.length).split("/").map((part) => /^[a-z-]{0,24}$/.test(part) ? part : "*").join("/")
-    : path
+  const at = path.indexOf(secretPrefix)
+  const end = at + secretPrefix.length
+  const plain = at === -1
+    ? path
+    : path.slice(0, end) + path.slice(end).split("/").map((part) => /^[a-z-]{0,24}$/.test(part) ? part : "*").join("/")
   return plain.length > longest ? `${plain.slice(0, longest)}…` : plain
 }
 

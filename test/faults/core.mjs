@@ -1257,7 +1257,7 @@ export const faults = [
   {
     rule: "a client whose requests were denied too often is refused before its body is read",
     file: "core/app/hook/hook.ts",
-    old: "      yield* unlessBlocked(hook, client)\n",
+    old: "      yield* unlessBlocked(hook, request)\n",
     new: "",
     tests: ["test/attack/hooks.test.ts"]
   },

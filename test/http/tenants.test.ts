@@ -50,7 +50,8 @@ const configOf = (tenant: ReturnType<typeof fromHost>) =>
     auth: { tenant, roles: ["user"], mail: true, twoFactor: true, passkeys: true },
     hooks: {
       note: defineHook({
-        verify: ({ tenant: of }) => ({ id: of === null ? "none" : "the-same-id" }),
+        verify: ({ headers, tenant: of }) =>
+          headers.get("x-forged") === null && { id: of === null ? "none" : "the-same-id" },
         run: (message) => void messages.push([message.tenant, message.json()])
       })
     },
@@ -487,6 +488,20 @@ describe("by host", () => {
       const { json } = await ask("acme.shop.test:9999", "GET", "/api/openapi.json", { bearer: ann.token })
       expect(json["servers"]).toEqual([{ url: "https://acme.example:8443" }])
     })
+  })
+
+  it("who sends too much to a form or a hook at one host is refused there alone", async () => {
+    const until429 = async (send: () => Promise<Got>) => {
+      for (let sent = 0; sent < 100; sent++) if ((await send()).status === 429) return
+      throw new Error("nothing was too much")
+    }
+    const submit = (host: string) => ask(host, "POST", "/api/forms/contact", { body: {} })
+    await until429(() => submit(globex))
+    expect((await submit(acme)).status).toBe(400)
+    const forged = { "x-forged": "1" }
+    await until429(() => ask(globex, "POST", "/api/hooks/note", { body: {}, headers: forged }))
+    expect((await ask(globex, "POST", "/api/hooks/note", { body: {} })).status).toBe(429)
+    expect((await ask(acme, "POST", "/api/hooks/note", { body: {} })).status).toBe(202)
   })
 
   it("jobs and metrics are the operator's", async () => {

@@ -147,7 +147,8 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
       const lookup = formOf(name)
       if (Result.isFailure(lookup)) return yield* Effect.fail(lookup.failure)
       const { access, form } = lookup.success
-      const sender = seal.digest(JSON.stringify(["submission", name, client]))
+      const own = parts.ofRequest === true ? [settings.tenant] : []
+      const sender = seal.digest(JSON.stringify(["submission", name, client, ...own]))
       const wait = yield* counted(submissions.admit(sender, form.perMinute))
       if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))
       const read = readSubmission(body)

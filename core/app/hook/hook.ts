@@ -167,15 +167,19 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     parts.denied?.(hook, reason, thrown)
   }
 
+  /** What counts together: the requests of a client to a hook, at each tenant's host apart, so that nobody at one has those of another refused. */
+  const senderOf = ({ name }: Hook, { client, tenant = null }: HookRequest): string =>
+    core.seal.digest(JSON.stringify(["hook", name, client, ...(tenant === null ? [] : [tenant])]))
+
   /** Counts a denied request. From the one on that is too many, its client is refused before its body is read. */
   const deny = Effect.fnUntraced(function*(
     hook: Hook,
-    client: string,
+    request: HookRequest,
     why: Denied
   ): Effect.fn.Return<never, Problem> {
     const now = yield* Clock.currentTimeMillis
     tell(hook.name, why, now)
-    const sender = core.seal.digest(JSON.stringify(["hook", hook.name, client]))
+    const sender = senderOf(hook, request)
     const wait = yield* Effect.catch(
       submissions.admit(sender, limits.deniedPerMinute),
       ({ cause }) => {
@@ -188,9 +192,12 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     return yield* Effect.fail(tooOften(wait))
   })
 
-  const unlessBlocked = Effect.fnUntraced(function*(hook: Hook, client: string): Effect.fn.Return<void, Problem> {
+  const unlessBlocked = Effect.fnUntraced(function*(
+    hook: Hook,
+    request: HookRequest
+  ): Effect.fn.Return<void, Problem> {
     const now = yield* Clock.currentTimeMillis
-    const until = blocked.get(core.seal.digest(JSON.stringify(["hook", hook.name, client]))) ?? 0
+    const until = blocked.get(senderOf(hook, request)) ?? 0
     if (until > now) return yield* Effect.fail(tooOften(Math.ceil((until - now) / 1_000)))
   })
 
@@ -281,7 +288,7 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
   ): Effect.fn.Return<Reply, Problem> {
     const { tenant = null } = request
     const message = yield* verified(hook, request)
-    if (message.of === "denied") return yield* deny(hook, request.client, message)
+    if (message.of === "denied") return yield* deny(hook, request, message)
     const receivedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
     const payload = encodeMessage({
       id: message.id,
@@ -302,7 +309,7 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
       const hook = hooks.get(name)
       if (hook === undefined) return yield* Effect.fail(notFound())
       const { client, length } = request
-      yield* unlessBlocked(hook, client)
+      yield* unlessBlocked(hook, request)
       const headers = keptHeaders(request.headers)
       if (headers === null) {
         return yield* Effect.fail(

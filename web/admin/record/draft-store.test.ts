@@ -1,5 +1,7 @@
-import { expect, it } from "vitest"
-import { storable } from "./draft-store.ts"
+import { expect, it, vi } from "vitest"
+
+vi.hoisted(() => vi.stubGlobal("document", { documentElement: { dataset: {} } }))
+const { storable } = await import("./draft-store.ts")
 
 const photo = {
   uri: "local:products/1.png?name=a.png",

@@ -1,6 +1,7 @@
 /** Keeps a form's unsaved input in the tab's storage, so that a reload or an ended session loses nothing. */
 
 import { isObject } from "../../client/problem.ts"
+import { draftStore } from "../ground/drafts.ts"
 import type { Drafts, FormValues } from "./draft.ts"
 import type { RowsByRelation } from "./rows.ts"
 
@@ -54,7 +55,7 @@ export const storable = ({ base, drafts, rows }: FormInput, resource: string, fi
   )
 })
 
-const storeOf = (place: string): string => `admin:draft:${place}`
+const storeOf = (place: string): string => draftStore + place
 
 /** Keeps what `storable` gives. Null removes what was kept. */
 export const keepDrafts = (place: string, input: FormInput | null): void => {
