@@ -106,7 +106,7 @@ describe("lookups of hosts", () => {
 
   it("go on for hosts that are known while strangers name as many others as may be asked for", async () => {
     const clock = vi.spyOn(performance, "now").mockReturnValue(0)
-    onTestFinished(() => void clock.mockRestore())
+    onTestFinished(() => clock.mockRestore())
     const held = Promise.withResolvers<null>()
     const edge = makeEdgeTenants(
       tenantsOf((host) => host === "b.example" ? "2" : held.promise),

@@ -106,6 +106,20 @@ describe("refusals", () => {
       /auth\.apps\[0\] has no tenant/
     ],
     [
+      "a provider whose people come into every tenant",
+      {
+        tenant: fromHost({ hosts }),
+        roles: ["user"],
+        defaultRole: "user",
+        oidc: [
+          { id: "known", issuer: "https://id.example", clientId: "a" },
+          { id: "corp", issuer: "https://id.example", clientId: "a", domains: ["example.org"], createUsers: true }
+        ]
+      },
+      {},
+      /auth\.oidc\[1\]\.createUsers gives people of its domains an account at every tenant/
+    ],
+    [
       "one page for all links",
       { tenant: fromHost({ hosts }), mail: { invitations: true, page: "https://p.example" } },
       {},

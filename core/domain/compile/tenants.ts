@@ -179,12 +179,20 @@ const refuseShared = (tenants: Tenants, { auth, forms, keepsAccounts, say }: Ten
       "Write authenticate: jwtAuthenticator({ jwksUrl, issuer, tenantClaim: \"…\" }): its tenant is compared with the host."
     )
   }
-  const { apps, mail, passkeys, trustedOrigins } = auth
+  const { apps, mail, oidc, passkeys, trustedOrigins } = auth
   for (const [index, app] of (Array.isArray(apps) ? apps : []).entries()) {
     if (isBag(app) && app["tenant"] === undefined) {
       say(
         `auth.apps[${index}] has no tenant, so its users would be those of none.`,
         "Write the tenant that they work in."
+      )
+    }
+  }
+  for (const [index, provider] of (Array.isArray(oidc) ? oidc : []).entries()) {
+    if (isBag(provider) && provider["createUsers"] === true) {
+      say(
+        `auth.oidc[${index}].createUsers gives people of its domains an account at every tenant whose host they open.`,
+        "Remove it, and make the accounts of each tenant: service users create, or invitations."
       )
     }
   }
