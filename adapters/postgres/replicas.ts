@@ -10,16 +10,17 @@ import type * as Scope from "effect/Scope"
 import { isOutage } from "../../core/domain/outage.ts"
 import {
   type Absence,
-  isReachable,
   judgeReplica,
   type Lsn,
   lsnFrom,
   lsnOf,
   newcomer,
   nextInTurn,
+  placeOf,
   type Position,
   positionOf,
   type PrimarySeen,
+  remembered,
   type ReplicaSeen,
   type Sample,
   type Standing,
@@ -63,8 +64,6 @@ const waitMs = 100
 const pauseMs = 4
 /** For how long a replica is left out that broke a read off. */
 const conflictMs = 5_000
-/** How long the places of the primary's log are remembered: lags beyond are shown as this. */
-const rememberedMs = 600_000
 
 const identity =
   "extract(epoch from pg_postmaster_start_time())::text, (select system_identifier::text from pg_control_system()), current_database()::text"
@@ -198,8 +197,7 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
       const first = await askPrimary()
       if (first !== null) {
         heard(first)
-        const at = performance.now()
-        samples = [...samples.filter((each) => at - each.at < rememberedMs), { lsn: lsnOf(first.position), at }]
+        samples = remembered(samples, { lsn: lsnOf(first.position), at: performance.now() }, mostLagMs)
       }
       const all = await Promise.all(replicas.map(async (replica) => ({ replica, answer: await askReplica(replica) })))
       // Asked again, as no follower is ahead of what the primary says later.
@@ -233,18 +231,31 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
     }
 
     /**
-     * Reads of a replica, and of the primary where the replica does not answer. `generation`: nothing counts that a connection may have read which was made later,
-     * as the server may have begun anew and show less.
+     * Reads of a replica, and of the primary where the replica does not answer. `lsn`: what they have to show. Nothing counts then that a connection may have read
+     * which was made later, as the server may have begun anew and show less.
      */
-    const readsOf = (replica: Replica, generation: number | null): RecordsService => {
+    const readsOf = (replica: Replica, lsn: Lsn | null): RecordsService => {
       const { postgres, records: own } = replica.server
+      const { generation } = replica
+      const again = <A>(
+        refused: RecordsError,
+        on: (records: RecordsService) => Effect.Effect<A, RecordsError>
+      ): Effect.Effect<A, RecordsError> =>
+        lsn === null ? on(own) : Effect.flatMap(Effect.promise(replica.replayed), () => {
+          const { generation } = replica
+          if (!replica.shows(lsn)) return Effect.fail(refused)
+          return Effect.flatMap(
+            on(own),
+            (answer) => generation === postgres.opened() ? Effect.succeed(answer) : Effect.fail(refused)
+          )
+        })
       const read = <A>(
         on: (records: RecordsService) => Effect.Effect<A, RecordsError>
       ): Effect.Effect<A, RecordsError> =>
         Effect.suspend(() =>
           replica.absence() !== null ? on(records) : Effect.matchCauseEffect(on(own), {
             onSuccess: (answer) =>
-              generation === null || generation === postgres.opened() ? Effect.succeed(answer) : on(records),
+              lsn === null || generation === postgres.opened() ? Effect.succeed(answer) : on(records),
             onFailure: (cause) => {
               const error = Cause.squash(cause)
               if (Cause.hasInterrupts(cause) || (error instanceof RecordsError && everywhere.has(error.reason._tag))) {
@@ -256,7 +267,9 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
               return Effect.catch(
                 on(records),
                 (refused) =>
-                  isOutage(refused.reason._tag) && replica.absence() === null ? on(own) : Effect.fail(refused)
+                  isOutage(refused.reason._tag) && replica.absence() === null
+                    ? again(refused, on)
+                    : Effect.fail(refused)
               )
             }
           })
@@ -276,9 +289,9 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
     }
 
     const whatever = new Map(replicas.map((replica) => [replica, readsOf(replica, null)]))
-    const chosen = (replica: Replica, showing: boolean): ChosenReplica => ({
+    const chosen = (replica: Replica, lsn: Lsn | null): ChosenReplica => ({
       name: replica.name,
-      records: showing ? readsOf(replica, replica.generation) : whatever.get(replica) ?? records
+      records: lsn === null ? whatever.get(replica) ?? records : readsOf(replica, lsn)
     })
 
     /** Asks a replica until it shows a place, for at most a moment. */
@@ -286,7 +299,7 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
       for (const end = performance.now() + waitMs; performance.now() < end;) {
         await Promise.race([replica.replayed(), pause(end - performance.now())])
         if (replica.absence() !== null) return null
-        if (replica.shows(lsn)) return chosen(replica, true)
+        if (replica.shows(lsn)) return chosen(replica, lsn)
         await pause(Math.min(pauseMs, end - performance.now()))
       }
       return null
@@ -311,14 +324,12 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
           const there = replicas.filter((replica) => replica.absence() === null)
           if (position === null) {
             const replica = nextInTurn(there)
-            return Effect.succeed(replica === null ? null : chosen(replica, false))
+            return Effect.succeed(replica === null ? null : chosen(replica, null))
           }
-          if (there.length === 0 || known === null || !isReachable(position, known.position)) {
-            return Effect.succeed(null)
-          }
-          const lsn = lsnOf(position)
+          const lsn = known === null ? null : placeOf(position, known.position)
+          if (there.length === 0 || lsn === null) return Effect.succeed(null)
           const ready = nextInTurn(there.filter((replica) => replica.shows(lsn)))
-          if (ready !== null) return Effect.succeed(chosen(ready, true))
+          if (ready !== null) return Effect.succeed(chosen(ready, lsn))
           const replica = nextInTurn(there)
           return replica === null ? Effect.succeed(null) : Effect.promise(() => awaits(replica, lsn))
         }),

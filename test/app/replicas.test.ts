@@ -6,7 +6,7 @@ import { json } from "../../core/app/ground/call.ts"
 import type { Core } from "../../core/app/ground/core.ts"
 import { RowEstimates } from "../../core/app/ground/estimate.ts"
 import { makeRouting } from "../../core/app/ground/replicas.ts"
-import { problem } from "../../core/domain/problem.ts"
+import { because, problem } from "../../core/domain/problem.ts"
 import type { Position } from "../../core/domain/read/replica.ts"
 
 const place = (n: number): Position => String(n).padStart(24, "0")
@@ -27,12 +27,12 @@ const routing = () => {
     position: Effect.sync(() => place(state.primary)),
     states: () => []
   })
-  const call = (id: string, position?: string): Call => ({
+  const call = (id: string, position?: string, headers: { readonly [name: string]: string } = {}): Call => ({
     caller: { id, roles: [], tenant: null },
     access: () => null,
     path: "/",
     query: [],
-    header: (name) => name === "x-service-position" ? position ?? null : null
+    header: (name) => name === "x-service-position" ? position ?? null : headers[name] ?? null
   })
   const reading = read((on) => Effect.succeed(json(200, on.records as unknown as string)))
   return {
@@ -41,7 +41,8 @@ const routing = () => {
     told,
     call,
     wrote,
-    where: (id: string, position?: string) => Effect.map(reading(call(id, position)), ({ body }) => body),
+    where: (id: string, position?: string, headers?: { readonly [name: string]: string }) =>
+      Effect.map(reading(call(id, position, headers)), ({ body }) => body),
     write: wrote(() => Effect.sync(() => json(201, String(++state.primary))))
   }
 }
@@ -81,6 +82,37 @@ describe("where a read goes", () => {
       const { call, where, wrote } = routing()
       yield* Effect.exit(wrote(() => Effect.fail(problem("unavailable", "away")))(call("ann")))
       expect(yield* where("ann")).toBe("primary")
+    }))
+
+  it.effect("to one that shows what its browser wrote through another process: a page that is loaded anew has a cookie only", () =>
+    Effect.gen(function*() {
+      const { call, write } = routing()
+      const browser = { "sec-fetch-site": "same-origin" }
+      const { headers } = yield* write(call("ann", undefined, browser))
+      expect(headers["set-cookie"]).toBe(`service-position=${place(2)}; Path=/; Max-Age=10; HttpOnly; SameSite=Lax`)
+      expect((yield* write(call("ann"))).headers).not.toHaveProperty("set-cookie")
+      const anew = routing()
+      expect(yield* anew.where("ann", undefined, { cookie: `a=b; service-position=${place(2)}; c=d` })).toBe("primary")
+      anew.state.shown = 2
+      expect(yield* anew.where("ann", place(1), { cookie: `service-position=${place(2)}` })).toBe("replica")
+      expect(anew.asked).toEqual([place(2), place(2)])
+      // Nobody is refused for a cookie.
+      expect(yield* anew.where("bob", undefined, { cookie: "service-position=none; xservice-position=1" })).toBe(
+        "replica"
+      )
+      expect(anew.asked.at(-1)).toBeNull()
+    }))
+
+  it.effect("to one that shows why a write was refused, or it would be refused again", () =>
+    Effect.gen(function*() {
+      const { call, wrote } = routing()
+      const refused = (slug: "precondition-failed" | "not-found" | "invalid-record") =>
+        Effect.flip(wrote(() => Effect.fail(because(problem(slug, "no", {}, { etag: "1" }), "Test")))(call("ann")))
+      for (const slug of ["precondition-failed", "not-found"] as const) {
+        const { headers, why } = yield* refused(slug)
+        expect([headers, why?.cause]).toEqual([{ etag: "1", "x-service-position": place(1) }, "test"])
+      }
+      expect((yield* refused("invalid-record")).headers).toEqual({ etag: "1" })
     }))
 
   it.effect("nowhere with a text that is no position", () =>

@@ -241,9 +241,16 @@ export const faults = [
     tests: ["test/app/replicas.test.ts"]
   },
   {
+    rule: "a page that is loaded anew at another instance shows what its browser wrote",
+    file: "core/app/ground/replicas.ts",
+    old: "const given = later(sent, cookieOf(call))",
+    new: "const given = sent",
+    tests: ["test/app/replicas.test.ts"]
+  },
+  {
     rule: "a replica that began anew is asked again what it shows",
     file: "adapters/postgres/replicas.ts",
-    old: "generation === null || generation === postgres.opened() ? Effect.succeed(answer) : on(records)",
+    old: "lsn === null || generation === postgres.opened() ? Effect.succeed(answer) : on(records)",
     new: "Effect.succeed(answer)",
     tests: ["test/postgres/replica-reads.test.ts"]
   },

@@ -18,6 +18,7 @@ const pair = async () => {
     dropped: 0,
     answers: true,
     shown: "0/20",
+    primary: Effect.succeed("primary") as ReturnType<RecordsService["count"]>,
     count: Effect.succeed("replica") as ReturnType<RecordsService["count"]>
   }
   const changes: ReplicaChange[] = []
@@ -39,7 +40,7 @@ const pair = async () => {
   const replicas = await Effect.runPromise(Effect.provideService(
     makeReplicas({
       primary,
-      records: { count: () => Effect.succeed("primary") } as unknown as RecordsService,
+      records: { count: () => Effect.suspend(() => state.primary) } as unknown as RecordsService,
       servers: [{
         name: "r:1",
         weight: 1,
@@ -106,6 +107,32 @@ it("what a connection may have read that was made after the replica was asked do
   state.shown = "0/8"
   state.count = Effect.succeed("replica")
   expect(await read(position).catch(() => null)).toBeNull()
+  await close()
+})
+
+it("while the primary is away, a read that failed on a connection is made once more, where the replica still shows the position", async () => {
+  const { close, position, read, state } = await pair()
+  state.primary = failure("Unavailable")
+  let calls = 0
+  const onceBroken = (then: () => void) => {
+    calls = 0
+    state.count = Effect.suspend(() => {
+      if (++calls > 1) return Effect.succeed("replica")
+      then()
+      return failure("Conflict")
+    })
+  }
+  onceBroken(() => {})
+  expect(await read(position)).toEqual(Exit.succeed("replica"))
+  onceBroken(() => {})
+  expect(await read()).toEqual(Exit.succeed("replica"))
+  // It began anew, and shows less.
+  onceBroken(() => {
+    state.opened++
+    state.shown = "0/8"
+  })
+  expect(Exit.isFailure(await read(position))).toBe(true)
+  expect(calls).toBe(1)
   await close()
 })
 

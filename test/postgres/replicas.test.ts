@@ -84,9 +84,13 @@ const reads: ReadonlyArray<readonly [name: string, path: string, found: (text: s
 describe("while a replica shows less than the primary", () => {
   const rows = { shown: 0, all: 0 }
   let written: string | null = null
+  /** Another instance of the service. */
+  let other: Admin
 
   beforeAll(async () => {
     await servers.caughtUp()
+    other = await open()
+    await stateIs(null, other)
     rows.shown = Number((await servers.primary.rows("select count(*) from notes"))[0]?.[0])
     await servers.pause()
     const answer = await ask(caller("writer"), "POST", "/notes", { text: "later" })
@@ -94,7 +98,10 @@ describe("while a replica shows less than the primary", () => {
     written = answer.position
     rows.all = rows.shown + 1
   })
-  afterAll(() => servers.resume())
+  afterAll(async () => {
+    await other.close()
+    await servers.resume()
+  })
 
   it("a write tells its position", () => expect(written).toMatch(/^[0-9a-f]{24}$/))
 
@@ -127,6 +134,39 @@ describe("while a replica shows less than the primary", () => {
     const first = JSON.parse((await ask(ann, "GET", "/notes?page_size=1")).text)
     const next = await ask(ann, "GET", `/notes?page_size=1&page_token=${first.next_page_token}`, undefined, written)
     expect(JSON.parse(next.text).items).toHaveLength(1)
+  })
+
+  it("a page that is loaded anew at another instance reads what its browser wrote, and who was refused there is not refused again", async () => {
+    const send = (
+      to: Admin,
+      method: string,
+      path: string,
+      headers: { readonly [name: string]: string },
+      body?: unknown
+    ) =>
+      to.fetch(
+        new Request(`http://localhost/api/v1${path}`, {
+          method,
+          headers: {
+            authorization: `Bearer ${tokenOf(caller("browser"))}`,
+            "content-type": "application/json",
+            ...headers
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+      )
+    const browser = { "sec-fetch-site": "same-origin" }
+    const stale = await send(admin, "GET", "/notes/1", {})
+    expect((await send(admin, "PATCH", "/notes/1", { "if-match": "*", ...browser }, { text: "by browser" })).status)
+      .toBe(200)
+    const old = { "if-match": stale.headers.get("etag") ?? "" }
+    const refused = await send(admin, "PATCH", "/notes/1", { ...old, ...browser }, { text: "again" })
+    expect(refused.status).toBe(412)
+    const [cookie = ""] = refused.headers.getSetCookie().map((text) => text.split(";", 1)[0])
+    expect((await send(other, "GET", "/notes/1", {})).headers.get("etag")).toBe(old["if-match"])
+    for (const headers of [{ cookie }, { "x-service-position": refused.headers.get("x-service-position") ?? "" }]) {
+      expect(await (await send(other, "GET", "/notes/1", headers)).text()).toContain("by browser")
+    }
   })
 
   it("a text that is no position is refused by its name", async () => {

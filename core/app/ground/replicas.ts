@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Caller } from "../../domain/access/caller.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
-import { invalidParameter, type Problem } from "../../domain/problem.ts"
+import { invalidParameter, Problem, problemKinds } from "../../domain/problem.ts"
 import { later, type Position, readPosition } from "../../domain/read/replica.ts"
 import type { ReplicasService } from "../../ports/replicas.ts"
 import type { Call, Reply, StreamedReply } from "./call.ts"
@@ -16,6 +16,10 @@ import { makeJudgements } from "./guard.ts"
 
 /** The header of a write's answer, and of later reads. */
 const positionHeader = "x-service-position"
+
+/** The same for browsers: a page that is loaded anew, another tab and a link have no header, and may come to another instance. */
+const cookieName = "service-position"
+const cookieForm = new RegExp(`(?:^|;) *${cookieName}=([^;]*)`)
 
 /** How long a caller who wrote is remembered, in milliseconds, and how many are. */
 const stickyMs = 10_000
@@ -51,6 +55,20 @@ export interface Routing {
   /** The use case, whose answer tells of changes as they happen: who hears of one reads it next, so their reads have to show it. */
   readonly told: <Rest extends readonly unknown[]>(use: Use<Rest>) => Use<Rest>
 }
+
+/** The position in the cookie. A text that is none counts for nothing, as no program wrote it. */
+const cookieOf = (call: Call): Position | null => readPosition(cookieForm.exec(call.header("cookie") ?? "")?.[1] ?? "")
+
+/** What tells a position. It is no secret and proves nothing, so no script needs to be kept from writing the cookie. */
+const headersOf = (call: Call, position: Position): { readonly [name: string]: string } => ({
+  [positionHeader]: position,
+  ...call.header("sec-fetch-site") === "same-origin" && {
+    "set-cookie": `${cookieName}=${position}; Path=/; Max-Age=${stickyMs / 1_000}; HttpOnly; SameSite=Lax`
+  }
+})
+
+/** Refusals for what the database has: who reads next wants to see that, or would be refused again. */
+const shows: ReadonlySet<number> = new Set([404, 409, 412])
 
 const isStreamed = (reply: Reply): reply is StreamedReply => "stream" in reply
 
@@ -90,6 +108,14 @@ export const makeRouting = (core: Core, replicas: ReplicasService): Routing => {
       })
     )
 
+  /** Asks where the log stands, remembers it for the caller, and gives the headers that tell it. Null: the primary does not say. */
+  const telling = (call: Call): Effect.Effect<{ readonly [name: string]: string } | null> =>
+    Effect.flatMap(
+      replicas.position,
+      (position) =>
+        position === null ? Effect.succeed(null) : Effect.as(remember(call, position), headersOf(call, position))
+    )
+
   /** The core on a replica. What was counted there before a position was shown does not count for who asks for that. */
   const coreOn = (name: string, records: Core["records"], position: Position | null): Core => {
     let own = cores.get(name)
@@ -107,12 +133,13 @@ export const makeRouting = (core: Core, replicas: ReplicasService): Routing => {
   const coreFor = (call: Call): Effect.Effect<Core, Problem> =>
     Effect.clockWith((clock) => {
       const text = call.header(positionHeader)
-      const given = text === null ? null : readPosition(text)
-      if (text !== null && given === null) {
+      const sent = text === null ? null : readPosition(text)
+      if (text !== null && sent === null) {
         return Effect.fail(
           invalidParameter("X-Service-Position", "This is no position. Send the text that the answer to a write has.")
         )
       }
+      const given = later(sent, cookieOf(call))
       const now = milliseconds(clock)
       const last = writers.get(nameOf(call.caller))
       const known = last !== undefined && last.until > now ? last : null
@@ -129,15 +156,26 @@ export const makeRouting = (core: Core, replicas: ReplicasService): Routing => {
   return {
     read: (use) => (call, ...rest) => Effect.flatMap(coreFor(call), (on) => use(on, call, ...rest)),
     wrote: (use) => (call, ...rest) =>
-      Effect.flatMap(
+      Effect.matchEffect(
         // Whatever came of it: it may have been written.
         Effect.onExit(use(call, ...rest), () => remember(call, null)),
-        (reply) =>
-          Effect.flatMap(replicas.position, (position) =>
-            position === null ? Effect.succeed(reply) : Effect.as(
-              remember(call, position),
-              { ...reply, headers: { ...reply.headers, [positionHeader]: position } }
-            ))
+        {
+          onSuccess: (reply) =>
+            Effect.map(
+              telling(call),
+              (told) => told === null ? reply : { ...reply, headers: { ...reply.headers, ...told } }
+            ),
+          onFailure: (refused) =>
+            shows.has(problemKinds[refused.slug].status)
+              ? Effect.flatMap(
+                telling(call),
+                (told) =>
+                  Effect.fail(
+                    told === null ? refused : new Problem({ ...refused, headers: { ...refused.headers, ...told } })
+                  )
+              )
+              : Effect.fail(refused)
+        }
       ),
     told: (use) => (call, ...rest) =>
       Effect.map(use(call, ...rest), (reply) => {

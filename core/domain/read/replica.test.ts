@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest"
 import {
-  isReachable,
   judgeReplica,
   later,
   lsnFrom,
   newcomer,
   nextInTurn,
+  placeOf,
   positionOf,
   readPosition,
+  remembered,
   type ReplicaSeen,
+  type Sample,
   type Standing,
   type Surroundings
 } from "./replica.ts"
@@ -29,12 +31,17 @@ describe("positions", () => {
     (text) => expect(readPosition(text)).toBeNull()
   )
 
-  it("of another timeline, or far in the future, are waited for by nobody", () => {
+  it("of a later timeline, or far in the future, are waited for by nobody", () => {
     const primary = at("5/0")
-    expect(isReachable(at("5/100"), primary)).toBe(true)
-    expect(isReachable(at("4/0"), primary)).toBe(true)
-    expect(isReachable(at("5/0", "00000002"), primary)).toBe(false)
-    expect(isReachable(at("FFFFFFFF/FFFFFFFF"), primary)).toBe(false)
+    expect(placeOf(at("5/100"), primary)).toBe(lsnFrom("5/100"))
+    expect(placeOf(at("4/0"), primary)).toBe(lsnFrom("4/0"))
+    expect(placeOf(at("5/0", "00000002"), primary)).toBeNull()
+    expect(placeOf(at("FFFFFFFF/FFFFFFFF"), primary)).toBeNull()
+  })
+
+  it("of an earlier timeline are shown by whoever follows this one", () => {
+    const place = placeOf(at("9/0"), at("5/0", "00000002"))
+    expect(place !== null && place < lsnFrom("0/0")).toBe(true)
   })
 })
 
@@ -57,10 +64,34 @@ describe("a replica", () => {
 
   it("is read from once it has shown what the primary had when it was asked first", () => {
     const early = judgeReplica(newcomer, seen("0/30"), around)
-    expect(early).toMatchObject({ absence: "joining", goal: { lsn: lsnFrom("0/50"), at: 9_000 }, lagMs: 1_000 })
+    expect(early).toMatchObject({ absence: "joining", goal: { lsn: lsnFrom("0/50"), at: 10_000 }, lagMs: 1_000 })
     expect(judgeReplica(early, seen("0/50"), around).absence).toBeNull()
     // One that never comes so far is missed.
-    expect(judgeReplica(early, seen("0/30"), { ...around, now: 19_001 }).absence).toBe("lag")
+    expect(judgeReplica(early, seen("0/30"), { ...around, now: 20_001 }).absence).toBe("lag")
+  })
+
+  it("that stands still with a history of its own does not join, whatever the primary writes meanwhile", () => {
+    const meanwhile = { ...around, samples: [{ lsn: lsnFrom("0/30"), at: 9_000 }] }
+    const still = judgeReplica(newcomer, seen("0/40"), meanwhile)
+    expect(still.absence).toBe("joining")
+    expect(judgeReplica(still, seen("0/40"), { ...meanwhile, now: 11_000 }).absence).toBe("joining")
+  })
+
+  it("that stands still is left out at any bound", () => {
+    for (const mostLagMs of [1_000, 600_000, 3_600_000]) {
+      let [standing, kept, now]: [Standing, readonly Sample[], number] = [joined, [], 0]
+      for (let n = 1; n < 100 && standing.absence === null; n++) {
+        now = n * mostLagMs / 40
+        kept = remembered(kept, { lsn: lsnFrom(`1/${n.toString(16)}`), at: now }, mostLagMs)
+        standing = judgeReplica(standing, seen("0/50"), {
+          primary: { ...primary, position: at("2/0") },
+          samples: kept,
+          now,
+          mostLagMs
+        })
+      }
+      expect([standing.absence, now > mostLagMs]).toEqual(["lag", true])
+    }
   })
 
   it("is as far behind as the oldest place that it does not show, and comes back at half of the bound", () => {

@@ -31,10 +31,16 @@ export const later = (a: Position | null, b: Position | null): Position | null =
 /** Bytes that the log of a primary may have grown by since it was asked: a position beyond was made up. */
 const mostGrowth = 2 ** 30
 
-/** Whether a replica can reach a position, by what is known of the primary. */
-export const isReachable = (position: Position, primary: Position): boolean =>
-  position.slice(0, 8) === primary.slice(0, 8) &&
-  Number(`0x${lsnOf(position)}`) - Number(`0x${lsnOf(primary)}`) < mostGrowth
+/**
+ * The place that a replica must show for a position, by what is known of the primary; null: it cannot be reached. What is left of an earlier timeline stands before
+ * all of this one, so each replica shows it that follows the primary: after a failover nobody is kept at the primary by what was written before.
+ */
+export const placeOf = (position: Position, primary: Position): Lsn | null => {
+  const [timeline, now] = [position.slice(0, 8), primary.slice(0, 8)]
+  if (timeline !== now) return timeline < now ? "" : null
+  const lsn = lsnOf(position)
+  return Number(`0x${lsn}`) - Number(`0x${lsnOf(primary)}`) < mostGrowth ? lsn : null
+}
 
 /** What tells one server from another: when it was started, which cluster it is of and which database the connection is to. */
 export interface ServerName {
@@ -60,6 +66,12 @@ export interface Sample {
   readonly lsn: Lsn
   readonly at: number
 }
+
+/** Samples with one more. They reach back beyond the greatest lag that is allowed, so that a replica which shows none of them is beyond it, too. */
+export const remembered = (samples: readonly Sample[], last: Sample, mostLagMs: number): readonly Sample[] => [
+  ...samples.filter(({ at }) => last.at - at <= 2 * mostLagMs),
+  last
+]
 
 /**
  * Why a replica is not read from. `joining`: it has not shown yet that it follows this primary · `lag`: it is too far behind · `unreachable` · `ahead`: it has a
@@ -120,14 +132,13 @@ export const judgeReplica = (
   if (replayed > lsnOf(primary.position)) {
     return { absence: "ahead", goal: { lsn: `${replayed}+`, at: now }, lagMs: null, replayed }
   }
-  const goal = before.goal ?? samples.at(-1) ?? null
+  // What the primary wrote after the replica was asked: a replica that stands still with a history of its own never shows it.
+  const goal = before.goal ?? { lsn: lsnOf(primary.position), at: now }
   const unseen = samples.find(({ lsn }) => lsn > replayed)
   const lagMs = unseen === undefined ? 0 : now - unseen.at
   const stands = (absence: Absence | null): Standing => ({ absence, goal, lagMs, replayed })
-  if (goal === null || replayed < goal.lsn) {
-    return before.absence === "ahead"
-      ? stands("ahead")
-      : stands(goal !== null && now - goal.at > mostLagMs ? "lag" : "joining")
+  if (replayed < goal.lsn) {
+    return stands(before.absence === "ahead" ? "ahead" : now - goal.at > mostLagMs ? "lag" : "joining")
   }
   // Half of the bound brings it back, so that a replica at the bound does not come and go.
   return stands(lagMs > (before.absence === "lag" ? mostLagMs / 2 : mostLagMs) ? "lag" : null)
