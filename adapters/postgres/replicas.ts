@@ -62,6 +62,8 @@ const lookMs = 1_000
 /** The longest wait for a replica to come as far as a read needs, and the pause between two questions. */
 const waitMs = 100
 const pauseMs = 4
+/** Reads that wait at once. More go to the primary: a position that nobody shows must not make them pile up. */
+const mostWaiting = 200
 /** For how long a replica is left out that broke a read off. */
 const conflictMs = 5_000
 
@@ -294,6 +296,7 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
       records: lsn === null ? whatever.get(replica) ?? records : readsOf(replica, lsn)
     })
 
+    let waiting = 0
     /** Asks a replica until it shows a place, for at most a moment. */
     const awaits = async (replica: Replica, lsn: Lsn): Promise<ChosenReplica | null> => {
       for (const end = performance.now() + waitMs; performance.now() < end;) {
@@ -331,7 +334,13 @@ export const makeReplicas = (options: ReplicaOptions): Effect.Effect<ReplicasSer
           const ready = nextInTurn(there.filter((replica) => replica.shows(lsn)))
           if (ready !== null) return Effect.succeed(chosen(ready, lsn))
           const replica = nextInTurn(there)
-          return replica === null ? Effect.succeed(null) : Effect.promise(() => awaits(replica, lsn))
+          if (replica === null || waiting >= mostWaiting) return Effect.succeed(null)
+          return Effect.promise(() => {
+            waiting++
+            return awaits(replica, lsn).finally(() => {
+              waiting--
+            })
+          })
         }),
       states: () =>
         replicas.map((replica): ReplicaState => ({

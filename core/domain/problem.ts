@@ -239,6 +239,13 @@ export const problem = (
 export const because = ({ detail, headers, members, slug }: Problem, kind: string, error?: unknown): Problem =>
   new Problem({ slug, detail, members, headers, why: { cause: wordOf(kind), error } })
 
+/** The same refusal with more headers. */
+export const withHeaders = (
+  { detail, headers, members, slug, why }: Problem,
+  more: { readonly [name: string]: string }
+): Problem =>
+  new Problem({ slug, detail, members, headers: { ...headers, ...more }, ...(why === undefined ? {} : { why }) })
+
 /** `DiskFull` as `disk-full`. */
 export const wordOf = (name: string): string => name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase()
 

@@ -136,6 +136,25 @@ it("while the primary is away, a read that failed on a connection is made once m
   await close()
 })
 
+it("at most two hundred reads wait for a place at once, others go to the primary", async () => {
+  const { close, position, replicas, state } = await pair()
+  state.opened++
+  state.shown = "0/8"
+  const ended: number[] = []
+  const choose = async (n: number) => {
+    const chosen = await Effect.runPromise(replicas.choose(position))
+    ended.push(n)
+    return chosen
+  }
+  const all = await Promise.all(Array.from({ length: 201 }, (_, n) => choose(n)))
+  expect(all.every((each) => each === null)).toBe(true)
+  expect(ended[0]).toBe(200)
+  // They wait no more.
+  state.shown = "0/20"
+  expect(await Effect.runPromise(replicas.choose(position))).not.toBeNull()
+  await close()
+})
+
 it("a replica that does not answer is left out, and its connections are closed, so that nobody waits on them", async () => {
   const { changes, close, read, replicas, state } = await pair()
   state.answers = false

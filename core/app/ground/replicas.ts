@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Caller } from "../../domain/access/caller.ts"
 import { BoundedMap } from "../../domain/bounded.ts"
-import { invalidParameter, Problem, problemKinds } from "../../domain/problem.ts"
+import { invalidParameter, type Problem, problemKinds, withHeaders } from "../../domain/problem.ts"
 import { later, type Position, readPosition } from "../../domain/read/replica.ts"
 import type { ReplicasService } from "../../ports/replicas.ts"
 import type { Call, Reply, StreamedReply } from "./call.ts"
@@ -169,10 +169,7 @@ export const makeRouting = (core: Core, replicas: ReplicasService): Routing => {
             shows.has(problemKinds[refused.slug].status)
               ? Effect.flatMap(
                 telling(call),
-                (told) =>
-                  Effect.fail(
-                    told === null ? refused : new Problem({ ...refused, headers: { ...refused.headers, ...told } })
-                  )
+                (told) => Effect.fail(told === null ? refused : withHeaders(refused, told))
               )
               : Effect.fail(refused)
         }

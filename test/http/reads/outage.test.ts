@@ -175,7 +175,7 @@ describe("a standby that breaks reads off, for the changes of its primary", () =
         insert into rows values (1, 'once'), (2, 'always');
         create function read(text text) returns text language plpgsql as $$ begin
           if text = 'always' or not exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) then
-            perform pg_advisory_lock(1);
+            perform pg_advisory_lock(pg_backend_pid());
             raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
           end if;
           return text; end $$;
