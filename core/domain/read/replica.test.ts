@@ -26,6 +26,12 @@ describe("positions", () => {
     expect(later(null, rising[0]!)).toBe(rising[0])
   })
 
+  it("are the end of a page where the log has filled it, whoever says so", () => {
+    expect(lsnFrom("0/1766018")).toBe(lsnFrom("0/1766000"))
+    expect(lsnFrom("0/1767018")).not.toBe(lsnFrom("0/1767000"))
+    expect(lsnFrom("0/1766118")).not.toBe(lsnFrom("0/1766100"))
+  })
+
   it.each(["", "0/7F76E68", "0".repeat(23), "0".repeat(25), "G".repeat(24), "A".repeat(24), `${"0".repeat(24)}\n`])(
     "are none: %j",
     (text) => expect(readPosition(text)).toBeNull()

@@ -12,9 +12,12 @@ export type Lsn = string
  */
 export type Position = string
 
-/** Reads `0/7F76E68`, as PostgreSQL writes a place. */
+/**
+ * Reads `0/7F76E68`, as PostgreSQL writes a place. Where a record fills a page of the log (8192 bytes), a primary says the place behind the header of the next page,
+ * and a replica that shows all of it says the end of this one: both are the end of the page here.
+ */
 export const lsnFrom = (text: string): Lsn =>
-  text.split("/").map((half) => half.padStart(8, "0")).join("").toLowerCase()
+  text.split("/").map((half) => half.padStart(8, "0")).join("").toLowerCase().replace(/(?<=[02468ace])018$/, "000")
 
 export const positionOf = (timeline: string, lsn: Lsn): Position => timeline.toLowerCase() + lsn
 
