@@ -19,7 +19,7 @@ import {
   peek,
   type Peeked,
   scroll,
-  scrollDay,
+  scrollIn,
   type Seen,
   swipe,
   turnMonth
@@ -29,7 +29,7 @@ const usage = `node bench/web/run.ts --password PASSWORD [--url URL] [--email EM
 
   --rounds N    rounds in which the pages take turns, default 3
   --slow N      slows the processor N times
-  --only NAMES  of first, jump, scroll, drag, touch, peek, groups, calendar, heap; default all but heap
+  --only NAMES  of first, jump, scroll, drag, touch, peek, groups, board, calendar, gallery, heap; default all but heap
   --screens N   how far heap goes on, default 10,000`
 
 const { values } = parseArgs({
@@ -39,7 +39,7 @@ const { values } = parseArgs({
     password: { type: "string" },
     rounds: { type: "string", default: "3" },
     slow: { type: "string", default: "1" },
-    only: { type: "string", default: "first,jump,scroll,drag,touch,peek,groups,calendar" },
+    only: { type: "string", default: "first,jump,scroll,drag,touch,peek,groups,board,calendar,gallery" },
     screens: { type: "string", default: "10000" }
   }
 })
@@ -168,6 +168,19 @@ const inTurn = async <A>(pages: readonly [Page, Page], work: (page: Page) => Pro
   return found
 }
 
+const tellSeen = (name: string, { frames, long }: Seen): void => {
+  line([`${name}, p95 of frames`, ms(quantile(frames, 0.95)), "", "", "17 ms"])
+  const longest = long.length === 0 ? "none" : `${long.length}, ${ms(Math.max(...long))}`
+  line([`${name}, tasks above 50 ms and the longest`, longest, "", "", "none above 100 ms"])
+}
+
+/** What a selector finds, scrolled as fast as one reads and as fast as one flings. */
+const measureScroll = async (page: Page, name: string, selector: string): Promise<void> => {
+  for (const speed of [1_500, 6_000]) {
+    tellSeen(`${name} at ${speed} px/s`, await during(page, () => scrollIn(page, selector, speed)))
+  }
+}
+
 /** A calendar of all rows: other months by keys, and the scroller of one day. The months end before the one of today, which may be half empty. */
 const measureCalendar = async (page: Page): Promise<void> => {
   await page.bringToFront()
@@ -179,15 +192,31 @@ const measureCalendar = async (page: Page): Promise<void> => {
     for (let run = 0; run < 8 * rounds; run++) turns.push(await turnMonth(page, run % 8 < 4 ? "PageUp" : "PageDown"))
   })
   const p95 = (times: readonly number[]): string => `${ms(median(times))}, ${ms(quantile(times, 0.95))}`
-  const tasks = ({ long }: Seen): string => long.length === 0 ? "none" : `${long.length}, ${ms(Math.max(...long))}`
   line(["calendar, another month with its records: median, p95", p95(turns), "", "", ""])
-  line(["calendar, another month, p95 of frames", ms(quantile(turning.frames, 0.95)), "", "", "17 ms"])
-  line(["calendar, another month, tasks above 50 ms and the longest", tasks(turning), "", "", "none above 100 ms"])
+  tellSeen("calendar, another month", turning)
   await page.locator("[role=gridcell]:not([data-other]) button").nth(8).click()
   await page.locator("[data-cards] [data-key]").first().waitFor()
-  const day = await during(page, () => scrollDay(page, 1_500))
-  line(["calendar, scrolling a day at 1500 px/s, p95 of frames", ms(quantile(day.frames, 0.95)), "", "", "17 ms"])
-  line(["calendar, scrolling a day, tasks above 50 ms and the longest", tasks(day), "", "", "none above 100 ms"])
+  await measureScroll(page, "calendar, scrolling a day", "[data-cards]")
+}
+
+/** A board of all rows: the scroller of its fullest column. */
+const measureBoard = async (page: Page): Promise<void> => {
+  await page.bringToFront()
+  await page.goto(`${url}/orders?layout=board&by=status`)
+  await page.locator("[data-column] [data-key]").first().waitFor()
+  const fullest = await page.locator("[data-column]").evaluateAll((columns) => {
+    const height = (column: Element): number => column.querySelector("[data-cards]")?.scrollHeight ?? 0
+    return columns.toSorted((a, b) => height(b) - height(a))[0]?.getAttribute("data-column")
+  })
+  await measureScroll(page, "board, scrolling a column", `[data-column="${fullest ?? ""}"] [data-cards]`)
+}
+
+/** The products with their pictures. */
+const measureGallery = async (page: Page): Promise<void> => {
+  await page.bringToFront()
+  await page.goto(`${url}/products?layout=gallery&by=image`)
+  await page.locator("[data-tiles] [data-key]").first().waitFor()
+  await measureScroll(page, "gallery, scrolling", "[data-tiles]")
 }
 
 /** Screen after screen, and the heap between them. The first screens fill the cache of pages, which is no growth. */
@@ -332,7 +361,9 @@ try {
       slow > 1 ? "50 ms" : "34 ms"
     )
   }
+  if (only.has("board")) await measureBoard(pages[0])
   if (only.has("calendar")) await measureCalendar(pages[0])
+  if (only.has("gallery")) await measureGallery(pages[0])
   if (only.has("heap")) await measureHeap(pages[0], total)
   process.stdout.write(`\nload at the end ${loadavg()[0]!.toFixed(1)}\n`)
 } finally {

@@ -283,7 +283,9 @@ export const turnMonth = async (page: Page, key: "PageUp" | "PageDown"): Promise
           const grid = document.querySelector("[role=grid]")
           const days = [...document.querySelectorAll("[role=gridcell]:not([data-other])")]
           found = grid?.getAttribute("aria-label") !== before &&
-            days.every((day) => day.querySelector("[data-key]") !== null)
+            days.some((day) => day.querySelector("[data-key]") !== null) &&
+            // Of a full month only some days have more than their number.
+            days.every((day) => day.querySelector("[data-key], [data-more]") !== null)
           requestAnimationFrame(look)
         }
         requestAnimationFrame(look)
@@ -295,10 +297,10 @@ export const turnMonth = async (page: Page, key: "PageUp" | "PageDown"): Promise
   return page.evaluate(() => (globalThis as Measured).benchTurn)
 }
 
-/** Scrolls the list of a calendar's day for three seconds, at so many pixels a second. */
-export const scrollDay = (page: Page, pixels: number): Promise<void> =>
-  page.evaluate(async (speed) => {
-    const scroller = document.querySelector("[data-cards]") ?? document.body
+/** Scrolls what a selector finds first for three seconds, at so many pixels a second. */
+export const scrollIn = (page: Page, selector: string, pixels: number): Promise<void> =>
+  page.evaluate(async ([found, speed]) => {
+    const scroller = document.querySelector(found) ?? document.body
     let last = performance.now()
     const end = last + 3_000
     while (last < end) {
@@ -306,4 +308,4 @@ export const scrollDay = (page: Page, pixels: number): Promise<void> =>
       scroller.scrollTop += speed * Math.max(0, now - last) / 1000
       last = now
     }
-  }, pixels)
+  }, [selector, pixels] as const)

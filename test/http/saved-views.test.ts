@@ -221,6 +221,9 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
     { of: "board", by: "status", limits: { draft: "1" } },
     { of: "list", group: [] },
     { of: "list", group: ["margin"] },
+    { of: "list", group: ["month(status)"] },
+    { of: "list", group: ["month(margin)"] },
+    { of: "list", group: ["hour(created_at)"] },
     { of: "list", group: ["status", "status"] },
     { of: "list", group: ["status", "total", "id"] },
     { of: "list", group: ["status"], folded: "*" },
@@ -239,6 +242,7 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
   it("keep layouts, and leave out those with a hidden field", async () => {
     const layouts = [
       { of: "list", group: ["status", "total"] },
+      { of: "list", group: ["month(created_at)"], folded: ["2026-11-01"] },
       { of: "list", group: ["status"], folded: ["*", "paid", "!"] },
       { of: "board", by: "status", limits: { draft: 3 } },
       { of: "calendar", by: ["created_at"], span: "week" },

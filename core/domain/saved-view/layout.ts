@@ -15,6 +15,8 @@ import { aggregateField, aggregatePlace, groupable, timed } from "../read/aggreg
 /** Most fields that records are grouped by, and dates of a calendar. */
 const mostGroups = 2
 const mostDates = 2
+/** The lengths of time that rows are grouped by. */
+const byTime = /^(?:day|week|month|year)\((.*)\)$/s
 /** Most columns of a board that have a limit, and the largest one. */
 const mostLimits = 100
 const largestLimit = 1_000_000
@@ -99,11 +101,13 @@ export const checkLayout = (raw: unknown, access: Access, accesses: Accesses): C
     const scope = scopeOf(accesses, access, [])
     const group = each(
       raw["group"],
-      (name) =>
-        Result.mapBoth(aggregatePlace(restricted, scope, "layout", name, groupable), {
-          onFailure: said,
-          onSuccess: () => name
-        })
+      (name) => {
+        const [, field] = byTime.exec(name) ?? []
+        const place = field === undefined
+          ? aggregatePlace(restricted, scope, "layout", name, groupable)
+          : aggregatePlace(restricted, scope, "layout", field, timed)
+        return Result.mapBoth(place, { onFailure: said, onSuccess: () => name })
+      }
     )
     const { folded = [] } = raw
     if (!isFolded(folded)) {

@@ -165,6 +165,30 @@ describe.skipIf(chromiumPath === null)("a list in groups", () => {
     })
   })
 
+  it("is by time, in the lengths that the chip has, and each group has its own rows", async () => {
+    await using({}, async (page, { grid, head, open, texts }, sent) => {
+      await open("month(created_at)")
+      await expect.poll(async () => (await texts()).length).toBe(1)
+      await head(/^\p{L}+ \d{4}3Total 2,700,006.75 EUR/u).waitFor()
+      await page.getByRole("button", { name: /^Days, weeks, months or years of .*: months$/ }).click()
+      await page.getByRole("menuitem", { name: "weeks" }).click()
+      await page.waitForFunction(() => new URLSearchParams(location.search).get("group") === "week(created_at)")
+      await head(/^.*\d{4}3Total/).waitFor()
+      expect(sent.filter((each) => each.includes("orders:aggregate")).every((each) => each.includes("time_zone"))).toBe(
+        true
+      )
+      await expect.poll(() => grid.locator("[data-index]:not([data-line]):not([aria-busy])").count()).toBe(3)
+      expect(await axeAgain(page)).toEqual([])
+      await open("year(created_at)")
+      await head(/^\d{4}3/).waitFor()
+      await page.goto(`${stage.url}/orders`)
+      await page.getByRole("button", { name: "Group by" }).click()
+      await page.getByRole("menuitem", { name: "Created", exact: true }).click()
+      await page.waitForFunction(() => new URLSearchParams(location.search).get("group") === "month(created_at)")
+      await page.locator("[data-line]").first().waitFor()
+    })
+  })
+
   it("is kept in a saved view", async () => {
     await using({}, async (page, { head, open }) => {
       await open("ship_country", "&folded=NO")

@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath === null)("a board", () => {
   })
 
   it("keeps what others changed meanwhile, and leaves a card where they moved it", async () => {
-    await using({ allow: /412/ }, async (page, { card, column, open, stands }) => {
+    await using({ allow: /412|ERR_FAILED/ }, async (page, { card, column, open, stands }) => {
       const change = async (body: object) => {
         const { body: record } = await stage.call("admin", "GET", `/orders/${paid}`)
         const answer = await stage.call("admin", "PATCH", `/orders/${paid}`, body, String(record["etag"]))
@@ -133,12 +133,66 @@ describe.skipIf(chromiumPath === null)("a board", () => {
       await stands("shipped", paid)
       await expect.poll(() => statusOf(paid)).toBe("shipped")
       expect((await stage.call("admin", "GET", `/orders/${paid}`)).body["note"]).toBe("Call before delivery")
+      // The stream of changes is held, so that the page knows nothing of the next one.
+      await page.route("**/*:watch*", (route) => route.abort())
+      await page.reload()
+      await card("shipped", paid).waitFor()
       await change({ status: "refunded" })
       await card("shipped", paid).dragTo(column("draft"))
       await page.getByText(`Somebody moved #${paid} to refunded meanwhile`).waitFor()
       await stands("refunded", paid)
       expect(await statusOf(paid)).toBe("refunded")
       await change({ status: "paid" })
+      await page.unroute("**/*:watch*")
+    })
+  })
+
+  it("shows what others move, create and delete, with a mark, and counts again", async () => {
+    await using({}, async (page, { card, column, open, stands }) => {
+      await open()
+      await card("paid", paid).waitFor()
+      await column("paid").getByText("900,002.25 EUR").first().waitFor()
+      await card("draft", draft).focus()
+      const of = async (id: string) => (await stage.call("admin", "GET", `/orders/${id}`)).body
+      const change = async (id: string, body: object) => {
+        const answer = await stage.call("admin", "PATCH", `/orders/${id}`, body, String((await of(id))["etag"]))
+        expect(answer.status).toBe(200)
+      }
+      const head = (name: string) => column(name).locator("header").innerText()
+      // Counts are held, so that no column is read again for them before the card is heard of.
+      const counts = Promise.withResolvers<void>()
+      await page.route("**/orders:aggregate*", async (route) => {
+        await counts.promise
+        await route.continue()
+      })
+      await change(paid, { status: "shipped" })
+      await stands("shipped", paid)
+      expect(await card("shipped", paid).getAttribute("data-mark")).toBe("changed")
+      counts.resolve()
+      await page.getByText("Others changed 1 card").waitFor({ state: "attached" })
+      await expect.poll(() => head("shipped")).toMatch(/1\s+900,002.25 EUR/)
+      await expect.poll(() => head("paid")).toMatch(/0$/)
+      expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe(draft)
+      await change(paid, { status: "paid", total: "900010.00" })
+      await stands("paid", paid)
+      await expect.poll(() => head("paid")).toMatch(/1\s+900,010.00 EUR/)
+      // One comes, and goes again.
+      const { customer_id, owner_id } = await of(paid)
+      const made = await stage.call("admin", "POST", "/orders", {
+        customer_id,
+        owner_id,
+        status: "paid",
+        total: "900001.00",
+        ship_country: "DE"
+      })
+      const id = String(made.body["id"])
+      await stands("paid", id)
+      await expect.poll(() => head("paid")).toMatch(/2\s+1,800,011.00 EUR/)
+      const { status } = await stage.call("admin", "DELETE", `/orders/${id}`, undefined, String(made.body["etag"]))
+      expect(status).toBe(204)
+      await expect.poll(() => head("paid")).toMatch(/1\s+900,010.00 EUR/)
+      await card("paid", id).waitFor({ state: "detached" })
+      await change(paid, { total: "900002.25" })
     })
   })
 

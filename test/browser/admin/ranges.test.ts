@@ -212,6 +212,84 @@ describe.skipIf(chromiumPath === null)("a range of cells", () => {
     })
   })
 
+  it("is taken back but for what somebody else changed, which is named", async () => {
+    await using({ allow: /412/ }, async (page, list) => {
+      await list.open("customers", "?columns=id,name,city&order=id")
+      const ids = await list.texts(0, 2)
+      const before = [await list.texts(1, 2), await list.texts(2, 2)]
+      await list.cell(0, 1).click()
+      await paste(page, "Mine 1\tTown 1\nMine 2\tTown 2")
+      await list.dialog.getByText("4 cells will change. Records: 2.").waitFor()
+      await page.keyboard.press("Enter")
+      await list.toast("4 cells changed").waitFor()
+      const { body } = await stage.call("admin", "GET", `/customers/${ids[0]}`)
+      const { status } = await stage.call(
+        "admin",
+        "PATCH",
+        `/customers/${ids[0]}`,
+        { city: "Theirs" },
+        String(body["etag"])
+      )
+      expect(status).toBe(200)
+      await page.keyboard.press("Control+z")
+      await list.dialog.getByText("Somebody changed it meanwhile.").waitFor()
+      expect(await list.dialog.getByRole("listitem").allInnerTexts()).toEqual([
+        expect.stringMatching(new RegExp(`^.*City: ${before[1]?.[0]} — Somebody`))
+      ])
+      expect(await axeAgain(page)).toEqual([])
+      await list.dialog.getByRole("button", { name: "Close" }).click()
+      await list.toast("Cells taken back: 3. Not taken back: 1.").waitFor()
+      await expect.poll(() => list.texts(1, 2)).toEqual(before[0])
+      await expect.poll(() => list.texts(2, 2)).toEqual(["Theirs", before[1]?.[1]])
+    })
+  })
+
+  it("passes the heads of groups: what is copied, pasted, filled and summed up are rows", async () => {
+    await using({}, async (page, list, sent) => {
+      const { body } = await stage.call("admin", "GET", "/customers?page_size=4&fields=id,country&order_by=id")
+      const ids = (body["items"] as readonly { readonly id: string }[]).map(({ id }) => id)
+      const filter = encodeURIComponent(`in(id, ${ids.join(", ")})`)
+      for (const [at, id] of ids.entries()) {
+        const { body: record } = await stage.call("admin", "GET", `/customers/${id}`)
+        const country = at < 2 ? "DE" : "NO"
+        await stage.call("admin", "PATCH", `/customers/${id}`, { country, city: `City ${at}` }, String(record["etag"]))
+      }
+      await page.goto(`${stage.url}/customers?columns=id,city&order=id&group=country&filter=${filter}`)
+      await page.locator("[data-ranges]").waitFor()
+      // Lines 0 and 3 are heads.
+      await list.cell(5, 1).filter({ hasText: "City 3" }).waitFor()
+      await list.cell(1, 1).click()
+      for (let at = 0; at < 4; at++) await page.keyboard.press("Shift+ArrowDown")
+      await page.getByText("4 × 1 cells · Count 4").waitFor()
+      expect((await copied(page)).text).toBe(["City 0", "City 1", "City 2", "City 3"].join("\r\n"))
+      expect(await list.marked()).toEqual(["1:1", "2:1", "4:1", "5:1"])
+      await list.cell(2, 1).click()
+      await paste(page, "a\nb\nc\nd")
+      await list.dialog.getByText("3 cells will change. Records: 3.").waitFor()
+      await list.dialog.getByText("Rows after the last one of the list: 1").waitFor()
+      await page.keyboard.press("Enter")
+      await expect.poll(() => Promise.all([1, 2, 4, 5].map((row) => list.cell(row, 1).innerText()))).toEqual([
+        "City 0",
+        "a",
+        "b",
+        "c"
+      ])
+      await page.keyboard.press("Control+z")
+      await list.toast("Undone").waitFor()
+      // One row alone is filled from the row above it, past the head.
+      await list.cell(4, 1).click()
+      await page.keyboard.press("Control+d")
+      await list.dialog.getByText("1 cell will change.").waitFor()
+      await page.keyboard.press("Enter")
+      await expect.poll(() => list.cell(4, 1).innerText()).toBe("City 1")
+      // A head has no cells.
+      await page.keyboard.press("ArrowUp")
+      await page.keyboard.press("Delete")
+      expect(await list.dialog.count()).toBe(0)
+      expect(batches(sent).map(({ ops }) => ops.length)).toEqual([3, 3, 3, 1, 1])
+    })
+  })
+
   it("runs the other way in a language that does", async () => {
     await using({ language: "ar" }, async (page, list) => {
       await list.open("customers", customers)

@@ -25,7 +25,8 @@ export const RecordLinks = (
               {inside === null
                 ? (
                   <a className="related" href={href} target="_blank" rel="noreferrer">
-                    {label} <ExternalLink className="icon" aria-hidden="true" />
+                    {label}
+                    <ExternalLink className="icon" aria-hidden="true" />
                   </a>
                 )
                 : <Link className="related" to={inside}>{label}</Link>}

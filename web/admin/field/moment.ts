@@ -378,3 +378,12 @@ export const rangeText = ({ close, high, low, open }: Ends): string => {
   const [from, to] = [low, high].map((end) => end.includes(" ") ? `"${end}"` : end)
   return `${low === "" ? "(" : open}${from},${to}${high === "" ? ")" : close}`
 }
+
+/** The first instant of a day in the browser's zone. */
+export const firstInstantOf = (day: string): string => {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number)
+  const time = new Date(0)
+  time.setFullYear(year, month - 1, date)
+  time.setHours(0, 0, 0, 0)
+  return time.toISOString()
+}

@@ -6,8 +6,9 @@
 import { type ReactNode, type RefObject, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from "react"
 import type { Layout } from "../../../core/domain/model/layout.ts"
 import { addDays, addMonths, weekStart } from "../field/calendar.ts"
+import { dayNames } from "../field/day-names.ts"
 import { isState } from "../field/kind.ts"
-import { today as todayNow, writingOf } from "../field/moment.ts"
+import { firstInstantOf, today as todayNow, writingOf } from "../field/moment.ts"
 import type { GridHandle } from "../grid/grid.tsx"
 import { firstPageIsThere } from "../ground/first-page.ts"
 import { useShortcut } from "../ground/keys.ts"
@@ -30,9 +31,8 @@ import style from "./calendar.module.css"
 import type { ColumnHandle } from "./column.tsx"
 import { both } from "./columns.ts"
 import { DayList } from "./day-list.tsx"
-import { dayNames } from "./day-names.ts"
 import { calendarEvents, type HeldRecord } from "./days-events.ts"
-import { type DayFields, dayIn, daysOf, instantOf, lieOn, shownDays, type Span } from "./days.ts"
+import { type DayFields, dayIn, daysOf, lieOn, shownDays, type Span } from "./days.ts"
 import { LayoutFrame } from "./frame.tsx"
 import { type Dated, inOrder } from "./placing.ts"
 import type { DayReader } from "./reading.ts"
@@ -201,7 +201,7 @@ const useShown = (layout: CalendarLayout) => {
 /** The address of a new record on a day; null where none may be created. */
 const newAddress = (resource: Resource, { start }: DayFields, day: string): string | null => {
   if (!resource.may.create || !start.writable.create) return null
-  const value = start.kind === "date" ? day : instantOf(day)
+  const value = start.kind === "date" ? day : firstInstantOf(day)
   return `/${resource.name}/new?${String(new URLSearchParams({ [start.name]: value }))}`
 }
 
@@ -219,7 +219,9 @@ const useCalendar = ({ fields, layout, resource, view }: MountedProps) => {
   const [held, setHeld] = useState<HeldRecord | null>(null)
   const needs = useNeeds(resource, view, fields)
   const few = narrow ? 0 : fewIn[span]
-  const reader = useDays({ resource, query: { ...view.asked, ...needs }, fields, shown, few })
+  // Of a full month the days around this one are read: its first ones, where today is elsewhere.
+  const around = today >= shown.from && today < shown.to ? today : addDays(day, 3)
+  const reader = useDays({ resource, query: { ...view.asked, ...needs }, fields, shown, few, around })
   const lanes = useLanes(grid, shown.weeks.length, narrow, few)
   const { active, focus: focusOn, setActive } = useFocus(box, day)
   useLayoutEffect(firstPageIsThere, [])
@@ -377,6 +379,7 @@ const Mounted = (props: MountedProps): ReactNode => {
               lanes={of.lanes}
               records={of.records}
               count={(on) => reader.count(on)}
+              whole={(on) => fields.end === null || reader.whole(on)}
               isSaving={(key) => of.moves.has(key)}
               canMove={canMove}
               newAt={newAt}

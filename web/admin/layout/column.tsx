@@ -17,6 +17,7 @@ import { Problem } from "../ground/problem.tsx"
 import type { RowsQuery } from "../list/asked.ts"
 import { Card } from "../list/card.tsx"
 import { useRows } from "../list/rows.ts"
+import type { LiveMark, LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
@@ -33,6 +34,11 @@ export interface ColumnHandle {
   readonly find: (key: string) => number
   readonly reveal: (index: number) => void
   readonly replace: (key: string, record: AnyRecord) => void
+  readonly replaceAll: (records: ReadonlyMap<string, AnyRecord>) => void
+  /** Whether the rows have a card, wherever it is drawn. */
+  readonly holds: (key: string) => boolean
+  /** The cards that are seen. */
+  readonly inSight: () => readonly AnyRecord[]
   /** Reads the records again. */
   readonly reload: () => void
 }
@@ -46,6 +52,8 @@ export interface CardsProps {
   readonly count: number | null
   readonly columns: readonly Column[]
   readonly moves: Moves<AnyRecord>
+  /** Cards that others changed. */
+  readonly marks: LiveMarks
   /** The number of the active card, or null where another column has it. */
   readonly active: number | null
   /** The key of the card that is held. */
@@ -66,11 +74,13 @@ interface CardLineProps {
   readonly held: boolean
   readonly saving: boolean
   readonly movable: boolean
+  readonly mark: LiveMark | undefined
   readonly hint: string
 }
 
 const CardLine = memo((props: CardLineProps): ReactNode => {
-  const { active, columns, count, held, hint, index, movable, record, resource, saving, top } = props
+  const { t } = useLocale()
+  const { active, columns, count, held, hint, index, mark, movable, record, resource, saving, top } = props
   const key = record === undefined ? null : keyOf(resource, record)
   const card = record === undefined ? null : <Card resource={resource} record={record} columns={columns} />
   const shared = {
@@ -79,6 +89,8 @@ const CardLine = memo((props: CardLineProps): ReactNode => {
     "data-key": key ?? undefined,
     "data-held": held ? "" : undefined,
     "data-saving": saving ? "" : undefined,
+    "data-mark": mark,
+    title: mark === "left" ? t.live.left : mark === "gone" ? t.layout.gone : undefined,
     tabIndex: active ? 0 : -1
   }
   return (
@@ -135,6 +147,18 @@ const useMountedColumn = (props: CardsProps) => {
     find: (key) => latest.current.cards.find(key),
     reveal: scrolling.reveal,
     replace: (key, record) => latest.current.rows.replace(key, record),
+    replaceAll: (records) => latest.current.rows.replaceAll(records),
+    holds: (key) => latest.current.rows.indexOf(key) >= 0,
+    inSight: () => {
+      const { cards } = latest.current
+      const [first, last] = scrolling.seen()
+      const seen: AnyRecord[] = []
+      for (let index = first; index <= Math.min(last, cards.count - 1); index++) {
+        const record = cards.at(index)
+        if (record !== undefined) seen.push(record)
+      }
+      return seen
+    },
     reload: () => latest.current.rows.reload()
   }))
   useLayoutEffect(() => {
@@ -145,7 +169,7 @@ const useMountedColumn = (props: CardsProps) => {
 }
 
 export const Cards = (props: CardsProps): ReactNode => {
-  const { active, canMove, columns, held, hint, label, moves, resource } = props
+  const { active, canMove, columns, held, hint, label, marks, moves, resource } = props
   const { t } = useLocale()
   const { cards, rows, scrolling } = useMountedColumn(props)
   const { body, scroller, view } = scrolling
@@ -180,6 +204,7 @@ export const Cards = (props: CardsProps): ReactNode => {
               active={active === index}
               held={key !== null && held === key}
               saving={saving}
+              mark={key === null ? undefined : marks.get(key)}
               movable={record !== undefined && !saving && canMove(record)}
               hint={hint}
             />

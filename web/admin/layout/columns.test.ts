@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { metaField, related } from "../../../test/support/related.ts"
-import { boardColumns, both, columnId, conditionOf, sumsByColumn } from "./columns.ts"
+import { boardColumns, both, columnId, conditionOf, keptOrder, sumsByColumn } from "./columns.ts"
 
 const orders = related.resources.get("orders")!
 const groups = (by: string, counts: ReadonlyArray<readonly [unknown, number]>) =>
@@ -29,6 +29,12 @@ describe("the columns of a board", () => {
     const optional = metaField("status", "enum", { values: ["draft"], optional: true })
     expect(boardColumns(optional, null).map(({ id }) => id)).toEqual(["", "=draft"])
     expect(boardColumns(optional, groups("status", [["draft", 1]])).map(({ id }) => id)).toEqual(["=draft"])
+  })
+
+  it("stay where they stood when they are counted again", () => {
+    const column = (id: string) => ({ id, value: id, count: 1 })
+    const ids = (before: readonly string[]) => keptOrder(["c", "a", "b"].map(column), before).map(({ id }) => id)
+    expect([ids([]), ids(["a", "gone", "c"])]).toEqual([["c", "a", "b"], ["a", "c", "b"]])
   })
 
   it("are the records that a relation leads to, as they come", () => {

@@ -47,6 +47,15 @@ export const boardColumns = (field: MetaField, groups: readonly Group[] | null):
   ]
 }
 
+/** The columns in the order in which they stood before, new ones last: none goes aside while somebody looks at it. */
+export const keptOrder = (columns: readonly BoardColumn[], before: readonly string[]): readonly BoardColumn[] => {
+  const place = ({ id }: BoardColumn): number => {
+    const at = before.indexOf(id)
+    return at < 0 ? before.length : at
+  }
+  return before.length === 0 ? columns : columns.toSorted((a, b) => place(a) - place(b))
+}
+
 /** The sums of a measure by column and currency. `""` stands for no currency. */
 export const sumsByColumn = (
   groups: readonly Group[],

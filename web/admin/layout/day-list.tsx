@@ -13,6 +13,7 @@ import {
   useState
 } from "react"
 import { Link } from "../ground/link.tsx"
+import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
@@ -22,6 +23,7 @@ import { nextIndex } from "./events.ts"
 import type { Moves } from "./moved.ts"
 
 const unmoved: Moves<AnyRecord> = new Map()
+const unmarked: LiveMarks = new Map()
 
 interface DayListProps extends Pick<CardsProps, "query" | "columns" | "held" | "hint" | "canMove"> {
   readonly resource: Resource
@@ -147,6 +149,7 @@ export const DayList = (props: DayListProps): ReactNode => {
         count={count}
         columns={columns}
         moves={unmoved}
+        marks={unmarked}
         active={active}
         held={held}
         hint={hint}

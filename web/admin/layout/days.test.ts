@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { metaField, related } from "../../../test/support/related.ts"
-import { makeWriting } from "../field/moment.ts"
-import { beginsWithin, dayIn, daysOf, instantOf, lieOn, movedBy, reachesInto, shownDays } from "./days.ts"
+import { firstInstantOf, makeWriting } from "../field/moment.ts"
+import { beginsWithin, dayIn, daysOf, lieOn, movedBy, reachesInto, shownDays } from "./days.ts"
 
 const date = (name: string) => metaField(name, "date")
 const time = (name: string) => metaField(name, "timestamp")
@@ -42,8 +42,8 @@ describe("the filter of days", () => {
     expect(beginsWithin(orders, { start: date("due"), end: null }, "2026-11-01", "2026-11-02"))
       .toBe("(due >= \"2026-11-01\") AND due < \"2026-11-02\"")
     const of = beginsWithin(orders, { start: time("at"), end: null }, "2026-11-01", "2026-11-02")
-    expect(of).toContain(instantOf("2026-11-01"))
-    expect(new Date(instantOf("2026-11-01")).getHours()).toBe(0)
+    expect(of).toContain(firstInstantOf("2026-11-01"))
+    expect(new Date(firstInstantOf("2026-11-01")).getHours()).toBe(0)
   })
 
   it("has records that reach into a day, where they have an end", () => {
@@ -51,7 +51,7 @@ describe("the filter of days", () => {
     expect(lieOn(orders, { start: date("due"), end: time("until") }, "2026-11-01"))
       .toBe(
         `(((due >= "2026-11-01") AND due < "2026-11-02") OR ((due < "2026-11-01") AND until >= "${
-          instantOf("2026-11-01")
+          firstInstantOf("2026-11-01")
         }"))`
       )
   })
@@ -66,7 +66,7 @@ describe("the days of a record", () => {
       first: "2026-11-04",
       last: "2026-11-06"
     })
-    expect(daysOf({ at: local(4, 9), until: instantOf("2026-11-06") }, of, writing.day)?.last).toBe("2026-11-05")
+    expect(daysOf({ at: local(4, 9), until: firstInstantOf("2026-11-06") }, of, writing.day)?.last).toBe("2026-11-05")
     expect(daysOf({ at: local(4, 9), until: null }, of, writing.day)?.last).toBe("2026-11-04")
     expect(daysOf({ at: local(4, 9), until: local(2, 9) }, of, writing.day)?.last).toBe("2026-11-04")
     expect(daysOf({ at: null, until: local(2, 9) }, of, writing.day)).toBeNull()

@@ -2,6 +2,7 @@
 
 import type { MetaField } from "../../client/index.ts"
 import { addDays, addMonths, weekday } from "../field/calendar.ts"
+import { firstInstantOf } from "../field/moment.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { both } from "./columns.ts"
@@ -48,18 +49,9 @@ export const daysBetween = (from: string, to: string): readonly string[] => {
 export const daysFrom = (from: string, to: string): number =>
   Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000)
 
-/** The first instant of a day in the browser's zone. */
-export const instantOf = (day: string): string => {
-  const [year = 0, month = 1, date = 1] = day.split("-").map(Number)
-  const time = new Date(0)
-  time.setFullYear(year, month - 1, date)
-  time.setHours(0, 0, 0, 0)
-  return time.toISOString()
-}
-
 /** A condition that a field is at or after a day, or before it. */
 const bound = (resource: Resource, field: MetaField, is: "atLeast" | "under", day: string): string =>
-  textOfSimple({ field: field.name, is, values: [field.kind === "date" ? day : instantOf(day)] }, resource) ?? ""
+  textOfSimple({ field: field.name, is, values: [field.kind === "date" ? day : firstInstantOf(day)] }, resource) ?? ""
 
 /** The fields of a calendar. */
 export interface DayFields {
@@ -114,7 +106,7 @@ export const daysOf = (
   if (to === endless) return { first, last: afterAll }
   const last = dayOf(kindOf(end), to)
   if (last === null || last <= first) return { first, last: first }
-  const midnight = end.kind !== "date" && Date.parse(to) === Date.parse(instantOf(last))
+  const midnight = end.kind !== "date" && Date.parse(to) === Date.parse(firstInstantOf(last))
   return { first, last: midnight ? addDays(last, -1) : last }
 }
 

@@ -4,10 +4,11 @@ import { useQuery } from "@tanstack/react-query"
 import { currencyOf, isMeasure } from "../field/kind.ts"
 import type { RowsQuery } from "../list/asked.ts"
 import type { Resource } from "../model/catalogue.ts"
-import { resourceClient } from "../model/client.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
 import { both, type Group, sumsByColumn } from "./columns.ts"
+import type { Moves } from "./moved.ts"
 
 interface Asked {
   readonly resource: Resource
@@ -15,8 +16,10 @@ interface Asked {
   readonly by: string
   /** The most groups. */
   readonly most: number
-  /** Increases when everything is read again. */
-  readonly turn: number
+  /** Another text is another board, which is counted anew. */
+  readonly board: string
+  /** The moves that are there now: what is counted has them. */
+  readonly base: () => Moves<AnyRecord>
 }
 
 /** The amount that columns are added up by: the first column of the view that has a currency. */
@@ -30,15 +33,17 @@ export const summedBy = (resource: Resource): { readonly field: string; readonly
   return null
 }
 
-const settings = { retry: false, staleTime: Infinity, refetchOnWindowFocus: false } as const
+// What was counted before somebody left the board is not true any more when they come back.
+const settings = { retry: false, staleTime: Infinity, gcTime: 0, refetchOnWindowFocus: false } as const
 
 /** The groups, the most frequent first, and whether there are more. */
-export const useCounts = ({ by, most, query, resource, turn }: Asked) =>
+export const useCounts = ({ base, board, by, most, query, resource }: Asked) =>
   useQuery({
-    queryKey: ["layout counts", resource.name, query.filter, query.deleted, by, most, turn],
+    queryKey: ["layout counts", resource.name, by, most, board],
     ...settings,
-    queryFn: ({ signal }) =>
-      resourceClient(resource.name).aggregate({
+    queryFn: async ({ signal }) => {
+      const before = base()
+      const { groups, more } = await resourceClient(resource.name).aggregate({
         group_by: [by],
         measures: ["count"],
         order_by: "count desc",
@@ -46,24 +51,33 @@ export const useCounts = ({ by, most, query, resource, turn }: Asked) =>
         filter: query.filter,
         ...(query.deleted ? { show_deleted: true } : {})
       }, { signal })
+      return { groups, more, base: before }
+    }
   })
 
-const none: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map()
+/** Sums by column and currency, and the moves that they have. */
+export interface Summed {
+  readonly sums: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly base: Moves<AnyRecord>
+}
 
-/** The sums of the groups, by column and currency. Empty until they are there, and where nothing is added up. */
-export const useSums = ({ by, groups, query, resource, turn }: Omit<Asked, "most"> & {
+const none: Summed = { sums: new Map(), base: new Map() }
+
+/** The sums of the groups. Empty until they are there, and where nothing is added up. */
+export const useSums = ({ base, board, by, groups, query, resource }: Omit<Asked, "most"> & {
   readonly groups: readonly Group[] | null
-}): ReadonlyMap<string, ReadonlyMap<string, string>> => {
+}) => {
   const summed = summedBy(resource)
   const related = resource.fields.get(by)?.relation !== undefined
   const values = groups?.flatMap(({ group }) => group[by] === null ? [] : [plain(group[by])]) ?? []
   const within = related ? textOfSimple({ field: by, is: "oneOf", values }, resource) ?? "" : ""
-  const { data } = useQuery({
-    queryKey: ["layout sums", resource.name, query.filter, query.deleted, by, within, summed, turn],
+  const { data, refetch } = useQuery({
+    queryKey: ["layout sums", resource.name, by, within, summed, board],
     ...settings,
     enabled: summed !== null && groups !== null && groups.length > 0 && (!related || within !== ""),
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Summed> => {
       if (summed === null) return none
+      const before = base()
       const measure = `sum(${summed.field})` as const
       const answer = await resourceClient(resource.name).aggregate({
         group_by: summed.currency === null ? [by] : [by, summed.currency],
@@ -72,8 +86,8 @@ export const useSums = ({ by, groups, query, resource, turn }: Omit<Asked, "most
         filter: both(query.filter, within),
         ...(query.deleted ? { show_deleted: true } : {})
       }, { signal })
-      return sumsByColumn(answer.groups, by, measure, summed.currency)
+      return { sums: sumsByColumn(answer.groups, by, measure, summed.currency), base: before }
     }
   })
-  return data ?? none
+  return { ...data ?? none, again: data === undefined ? null : refetch }
 }

@@ -74,7 +74,7 @@ export const BoardLane = (props: LaneProps): ReactNode => {
     [JSON.stringify(query), resource, layout.by, value]
   )
   // A card that was moved here is shown, also where the column is out of sight or had none.
-  const arrived = [...moves.values()].some(({ to }) => to === id)
+  const arrived = [...moves.values()].some(({ stands }) => stands === id)
   const numeral = count === null ? "" : format.count(count)
   return (
     <section

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { arrange, countAfter, type Moves, sumsAfter, withMove } from "./moved.ts"
+import { arrange, countAfter, type Move, type Moves, sumsAfter, withMove } from "./moved.ts"
 
 interface Card {
   readonly id: string
@@ -50,16 +50,53 @@ describe("cards that were moved", () => {
     expect([find("x"), find("b"), find("c"), find("a")]).toEqual([0, 1, 2, -1])
   })
 
-  it("change counts and sums, each currency by itself", () => {
-    const record = (total: string | null, currency = "EUR") => ({ total, currency })
-    const moves = new Map([
-      ["1", { home: "A", to: "B", saving: false, record: record("10.50") }],
-      ["2", { home: "B", to: "A", saving: true, record: record("-2.25", "NOK") }],
-      ["3", { home: "A", to: "B", saving: false, record: record(null) }]
-    ])
-    expect([countAfter(5, moves, "A"), countAfter(0, moves, "B"), countAfter(7, moves, "C")]).toEqual([4, 1, 7])
+  it("that leave stand where they were until they go, and belong to no column meanwhile", () => {
+    const leaves = (stands: string | null): Moves<Card> =>
+      new Map([["b", { record: { id: "b" }, home: "A", to: null, stands, saving: false }]])
+    expect(shown(rows("a", "b", "c"), leaves("A"), "A")).toEqual(["a", "b", "c"])
+    expect(arrange(rows("a", "b", "c"), leaves("A"), "A").find("b")).toBe(1)
+    expect(countAfter(3, leaves("A"), "A", none)).toBe(2)
+    expect(shown(rows("a", "b", "c"), leaves(null), "A")).toEqual(["a", "c"])
+  })
+
+  describe("change counts and sums", () => {
+    type Amount = { readonly total: string | null; readonly currency: string }
+    const of = (
+      home: string | null,
+      to: string,
+      total: string | null,
+      currency = "EUR"
+    ): Move<Amount> => ({ home, to, stands: to, saving: false, record: { total, currency } })
     const by = { field: "total", currency: "currency" }
-    expect([...sumsAfter(new Map([["EUR", "100.00"]]), moves, "A", by)]).toEqual([["EUR", "89.50"], ["NOK", "-2.25"]])
-    expect([...sumsAfter(new Map([["NOK", "7.75"]]), moves, "B", by)]).toEqual([["NOK", "10.00"], ["EUR", "10.50"]])
+    const moves = new Map([
+      ["1", of("A", "B", "10.50")],
+      ["2", of("B", "A", "-2.25", "NOK")],
+      ["3", of("A", "B", null)]
+    ])
+    const base: Moves<Amount> = new Map()
+
+    it("each currency by itself", () => {
+      expect(["A", "B", "C"].map((column) => countAfter(column === "B" ? 0 : 5, moves, column, base))).toEqual([
+        4,
+        1,
+        5
+      ])
+      expect([...sumsAfter(new Map([["EUR", "100.00"]]), moves, "A", { ...by, base })]).toEqual([
+        ["EUR", "89.50"],
+        ["NOK", "-2.25"]
+      ])
+      expect([...sumsAfter(new Map([["NOK", "7.75"]]), moves, "B", { ...by, base })]).toEqual([
+        ["NOK", "10.00"],
+        ["EUR", "10.50"]
+      ])
+    })
+
+    it("by what has happened since they were made", () => {
+      const now = new Map([...moves, ["1", of("A", "C", "11.50")], ["4", of(null, "B", "1")]] as const)
+      expect(["A", "B", "C"].map((column) => countAfter(5, now, column, moves))).toEqual([5, 5, 6])
+      expect([...sumsAfter(new Map([["EUR", "20"]]), now, "B", { ...by, base: moves })]).toEqual([["EUR", "10.50"]])
+      // A card that came home again is no move any more.
+      expect(countAfter(5, new Map(), "A", moves)).toBe(6)
+    })
   })
 })

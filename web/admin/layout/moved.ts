@@ -11,9 +11,12 @@ type Values = { readonly [field: string]: unknown }
 /** A card in another column than its row. */
 export interface Move<T> {
   readonly record: T
-  /** The column whose rows have the card. */
-  readonly home: string
-  readonly to: string
+  /** The column whose rows have the card; null: it is among no rows that were read. */
+  readonly home: string | null
+  /** The column that it belongs to; null: it belongs to the board no more. */
+  readonly to: string | null
+  /** The column where it is drawn. A card that leaves the board is shown for a moment where it was. */
+  readonly stands: string | null
   /** Whether the write is under way. */
   readonly saving: boolean
 }
@@ -25,12 +28,18 @@ export type Moves<T> = ReadonlyMap<string, Move<T>>
 export const withMove = <T>(
   moves: Moves<T>,
   key: string,
-  { at, record, saving, to }: { readonly at: string; readonly record: T; readonly saving: boolean; readonly to: string }
+  { at, record, saving, to }: {
+    readonly at: string | null
+    readonly record: T
+    readonly saving: boolean
+    readonly to: string
+  }
 ): Moves<T> => {
-  const home = moves.get(key)?.home ?? at
+  const before = moves.get(key)
+  const home = before === undefined ? at : before.home
   const next = new Map(moves)
   next.delete(key)
-  if (home !== to) next.set(key, { record, home, to, saving })
+  if (home !== to) next.set(key, { record, home, to, stands: to, saving })
   return next
 }
 
@@ -53,11 +62,12 @@ export interface Arranged<T> {
 }
 
 export const arrange = <T>(rows: ColumnRows<T>, moves: Moves<T>, column: string): Arranged<T> => {
-  const arrived = [...moves].filter(([, { to }]) => to === column).toReversed()
+  const elsewhere = [...moves].filter(([, { home, stands }]) => home !== stands)
+  const arrived = elsewhere.filter(([, { stands }]) => stands === column).toReversed()
   const gaps: number[] = []
-  for (const [key, { home, to }] of moves) {
+  for (const [key, { home, stands }] of elsewhere) {
     // A card that was moved here may be among rows that were read after its write.
-    const index = home === column || to === column ? rows.indexOf(key) : -1
+    const index = home === column || stands === column ? rows.indexOf(key) : -1
     if (index >= 0) gaps.push(index)
   }
   gaps.sort((a, b) => a - b)
@@ -74,35 +84,60 @@ export const arrange = <T>(rows: ColumnRows<T>, moves: Moves<T>, column: string)
     find: (key) => {
       const moved = arrived.findIndex(([each]) => each === key)
       if (moved >= 0) return moved
-      const index = moves.has(key) ? -1 : rows.indexOf(key)
+      const index = elsewhere.some(([each]) => each === key) ? -1 : rows.indexOf(key)
       return index < 0 ? -1 : index - gaps.filter((gap) => gap < index).length + arrived.length
     }
   }
 }
 
-/** A number of cards that was counted before the moves, after them. */
-export const countAfter = <T>(count: number, moves: Moves<T>, column: string): number => {
+/** A card that belongs to another column than when its column was counted. */
+interface Step<T> {
+  readonly from: string | null
+  readonly to: string | null
+  readonly before: T
+  readonly now: T
+}
+
+/** What has happened since some moves were there. */
+function* stepsSince<T>(moves: Moves<T>, base: Moves<T>): Generator<Step<T>> {
+  for (const key of new Set([...base.keys(), ...moves.keys()])) {
+    const [before, now] = [base.get(key), moves.get(key)]
+    const one = now ?? before
+    if (one === undefined) continue
+    const step = {
+      from: before === undefined ? one.home : before.to,
+      to: now === undefined ? one.home : now.to,
+      before: (before ?? one).record,
+      now: one.record
+    }
+    if (step.from !== step.to) yield step
+  }
+}
+
+/** A number of cards after the moves. `base`: the moves that were there when it was counted. */
+export const countAfter = <T>(count: number, moves: Moves<T>, column: string, base: Moves<T>): number => {
   let now = count
-  for (const { home, to } of moves.values()) now += to === column ? 1 : home === column ? -1 : 0
+  for (const { from, to } of stepsSince(moves, base)) now += to === column ? 1 : from === column ? -1 : 0
   return Math.max(0, now)
 }
 
 const negative = (text: string): string => text.startsWith("-") ? text.slice(1) : `-${text}`
 
-/** Sums by currency that were made before the moves, after them. `""` stands for no currency. */
+/** Sums by currency after the moves. `base`: the moves that were there when they were made. `""` stands for no currency. */
 export const sumsAfter = <T extends Values>(
   sums: ReadonlyMap<string, string>,
   moves: Moves<T>,
   column: string,
-  { currency, field }: { readonly field: string; readonly currency: string | null }
+  { base, currency, field }: { readonly field: string; readonly currency: string | null; readonly base: Moves<T> }
 ): ReadonlyMap<string, string> => {
   const now = new Map(sums)
-  for (const { home, record, to } of moves.values()) {
+  for (const step of stepsSince(moves, base)) {
+    const record = step.to === column ? step.now : step.before
     const value = record[field]
-    if ((home !== column && to !== column) || value === null || value === undefined) continue
+    if ((step.from !== column && step.to !== column) || value === null || value === undefined) continue
     const code = currency === null ? "" : plain(record[currency])
     const text = plain(value)
-    const sum = sumOf([now.get(code) ?? "0", to === column ? text : negative(text)])
+    const sum = sumOf([now.get(code) ?? "0", step.to === column ? text : negative(text)])
     if (sum !== null) now.set(code, sum)
   }
   return now

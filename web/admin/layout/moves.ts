@@ -18,6 +18,7 @@ import { writeMoved } from "./written.ts"
 
 export interface Moving {
   readonly moves: Moves<AnyRecord>
+  readonly setMoves: (make: (before: Moves<AnyRecord>) => Moves<AnyRecord>) => void
   /** Moves a card from the column where it stands. */
   readonly move: (
     key: string,
@@ -91,5 +92,5 @@ export const useMoves = (props: MovingProps): Moving => {
     }
   }
 
-  return { moves, move: (key, record, at, to) => void run(key, record, at, to, false) }
+  return { moves, setMoves, move: (key, record, at, to) => void run(key, record, at, to, false) }
 }

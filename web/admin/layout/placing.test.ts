@@ -33,15 +33,29 @@ describe("records in a week", () => {
 })
 
 describe("the requests for days", () => {
+  const most = { records: 200, requests: 4 }
+  const asked = (counts: readonly number[], few: number, around = "2026-11-01") =>
+    runsOf(counts.map((count, at) => [`2026-11-0${at + 1}`, count] as const), few, most, around)
+      .map(({ count, from, last, limit }) => [Number(from.slice(8)), Number(last.slice(8)), count, limit])
+
   it.each([
-    ["one for all, where they are few", [1, 0, 40, 2], 8, [["0", "3", 43, 200]]],
-    ["one for each full day", [500, 3, 4, 600], 8, [["0", "0", 500, 8], ["1", "2", 7, 200], ["3", "3", 600, 8]]],
+    ["one for all, where they are few", [1, 0, 40, 2], 8, [[1, 4, 43, 200]]],
+    ["one for neighbours that fill a page, also where each is full", [150, 40, 90, 100, 20], 8, [
+      [1, 2, 190, 200],
+      [3, 4, 190, 200],
+      [5, 5, 20, 200]
+    ]],
+    ["one for each day of more than a page", [500, 3, 4, 600], 8, [[1, 1, 500, 8], [2, 3, 7, 200], [4, 4, 600, 8]]],
     ["none for empty days", [0, 0], 8, []],
     ["none where only counts are shown", [5, 900], 0, []]
   ])("%s", (_, counts, few, runs) => {
-    expect(
-      runsOf(counts.map((count, day) => [String(day), count] as const), few, 200)
-        .map(({ count, from, last, limit }) => [from, last, count, limit])
-    ).toEqual(runs)
+    expect(asked(counts, few)).toEqual(runs)
+  })
+
+  it("are those around a day where they would be many", () => {
+    const full = Array.from({ length: 9 }, () => 900)
+    expect(asked(full, 3).map(([day]) => day)).toEqual([1, 2, 3, 4])
+    expect(asked(full, 3, "2026-11-07").map(([day]) => day)).toEqual([5, 6, 7, 8])
+    expect(asked(full, 3, "2027-01-01").map(([day]) => day)).toEqual([6, 7, 8, 9])
   })
 })

@@ -79,24 +79,30 @@ export interface Run {
   readonly limit: number
 }
 
+/** Days between two days. */
+const distance = (a: string, b: string): number => Math.abs(daysFrom(a, b))
+
 /**
- * The requests for the records of days, by their counts: one for all where they are few, else one for neighbours that are few together, and one for each day that
- * has more than are shown. Days without records are not asked for. `few`: how many of a full day are read; 0: none at all.
+ * The requests for the records of days, by their counts: one for all where they are few, else one for neighbours that fill a page together, and one for each day
+ * that has more than a page, of which the first ones are read. Days without records are not asked for. Of so many full days that this would be many requests, those
+ * around a day are asked for; the others have their counts. `few`: how many of a full day are read; 0: none at all.
  */
 export const runsOf = (
   counts: readonly (readonly [day: string, count: number])[],
   few: number,
-  most: number
+  most: { readonly records: number; readonly requests: number },
+  around: string
 ): readonly Run[] => {
-  const filled = few === 0 ? [] : counts.filter(([, count]) => count > 0)
-  const all = filled.reduce((sum, [, count]) => sum + count, 0)
   const runs: Run[] = []
-  for (const [day, count] of filled) {
+  for (const [day, count] of few === 0 ? [] : counts) {
+    if (count === 0) continue
     const before = runs.at(-1)
-    const joins = before !== undefined && before.limit === most && before.count + count <= most &&
-      (count <= few || all <= most)
-    if (joins) runs[runs.length - 1] = { ...before, last: day, count: before.count + count }
-    else runs.push({ from: day, last: day, count, limit: count > few && all > most ? few : most })
+    if (before !== undefined && before.limit === most.records && before.count + count <= most.records) {
+      runs[runs.length - 1] = { ...before, last: day, count: before.count + count }
+    } else runs.push({ from: day, last: day, count, limit: count > most.records ? few : most.records })
   }
-  return runs
+  const away = ({ from, last }: Run): number =>
+    around >= from && around <= last ? 0 : Math.min(distance(from, around), distance(last, around))
+  const near = new Set(runs.toSorted((a, b) => away(a) - away(b)).slice(0, most.requests))
+  return runs.filter((run) => near.has(run))
 }

@@ -34,7 +34,7 @@ const service = (counts: Record<string, number>) => {
 
 /** Until the reads that were begun have ended. */
 const settled = (reader: DayReader<Item>) => expect.poll(() => reader.loading).toBe(false)
-const november = { from: "2026-11-01", to: "2026-11-08", few: 8 }
+const november = { from: "2026-11-01", to: "2026-11-08", few: 8, around: "2026-11-03" }
 
 describe("the records of a calendar", () => {
   it("are read for the days in sight, of full days the first ones", async () => {
@@ -42,7 +42,7 @@ describe("the records of a calendar", () => {
     const reader = new DayReader(calls)
     reader.show(november)
     await settled(reader)
-    expect(asked).toEqual(["count 2026-11-01", "read 2026-11-02 2026-11-02 200", "read 2026-11-03 2026-11-03 8"])
+    expect(asked).toEqual(["count 2026-11-01", "read 2026-11-02 2026-11-02 500", "read 2026-11-03 2026-11-03 8"])
     expect([...reader.records()]).toHaveLength(11)
     expect([reader.count("2026-11-03"), reader.total("2026-11-01", "2026-11-08")]).toEqual([5_000, 5_003])
     reader.show({ ...november })
@@ -50,15 +50,39 @@ describe("the records of a calendar", () => {
   })
 
   it("are read again where a count or a known record changed, and nowhere else", async () => {
-    const { asked, calls, counts } = service({ "2026-11-02": 300, "2026-11-04": 400, "2026-11-06": 500 })
+    const { asked, calls, counts } = service({ "2026-11-02": 700, "2026-11-04": 800, "2026-11-06": 900 })
     const reader = new DayReader(calls)
     reader.show(november)
     await settled(reader)
     asked.length = 0
-    counts["2026-11-04"] = 401
+    counts["2026-11-04"] = 801
     await reader.refresh(new Set(["2026-11-06/2"]))
     expect(asked).toEqual(["count 2026-11-01", "read 2026-11-04 2026-11-04 8", "read 2026-11-06 2026-11-06 8"])
     expect(reader.turn).toBe(2)
+  })
+
+  it("that began before a day are all known where those before it were read to their end", async () => {
+    const { calls } = service({ "2026-11-02": 3, "2026-11-04": 800, "2026-11-06": 1 })
+    const whole = async (reach: Calls<Item>["reach"]) => {
+      const reader = new DayReader({ ...calls, reach })
+      reader.show(november)
+      await settled(reader)
+      return ["2026-11-01", "2026-11-04", "2026-11-05", "2026-11-07"].map((day) => reader.whole(day))
+    }
+    expect(await whole(null)).toEqual([true, true, false, false])
+    expect(await whole(() => Promise.resolve({ items: [], all: true }))).toEqual([true, true, false, false])
+    expect(await whole(() => Promise.resolve({ items: [], all: false }))).toEqual([false, false, false, false])
+    expect(await whole(() => Promise.reject(new Error("no")))).toEqual([false, false, false, false])
+  })
+
+  it("stay known while they are read again", async () => {
+    const { calls } = service({ "2026-11-02": 3 })
+    const reader = new DayReader({ ...calls, reach: () => Promise.resolve({ items: [], all: true }) })
+    reader.show(november)
+    await settled(reader)
+    const again = reader.refresh(new Set())
+    expect(reader.whole("2026-11-04")).toBe(true)
+    await again
   })
 
   it("are forgotten when they are gone, and counted where they were moved to", async () => {
@@ -92,7 +116,7 @@ describe("the records of a calendar", () => {
   it("are read to the end under steady changes of others, and again when a round's time has passed", async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const { asked, calls } = service({ "2026-11-02": 300, "2026-11-04": 400 })
+    const { asked, calls } = service({ "2026-11-02": 700, "2026-11-04": 800 })
     const wait = () => new Promise((done) => setTimeout(done, 1_000))
     const reader = new DayReader({ ...calls, count: (...args) => wait().then(() => calls.count(...args)) })
     onTestFinished(() => reader.close())

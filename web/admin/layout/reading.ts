@@ -3,11 +3,12 @@
  * changes it counts again, and reads those days whose records may be others. It knows no service: what it calls is given to it.
  */
 
+import { addDays } from "../field/calendar.ts"
 import { daysBetween } from "./days.ts"
 import { type Run, runsOf } from "./placing.ts"
 
-/** Most records of one request, and most requests at a time. */
-const most = 200
+/** Most records of one request, most requests of the shown days, and most at a time. */
+const most = { records: 500, requests: 8 }
 const abreast = 6
 /** Milliseconds for which changes of others are collected at least. */
 const collectMs = 600
@@ -17,8 +18,10 @@ export interface Calls<T> {
   readonly count: (from: string, to: string, signal: AbortSignal) => Promise<readonly number[]>
   /** The first records that begin on a day from `from` to `last`. */
   readonly read: (run: Pick<Run, "from" | "last" | "limit">, signal: AbortSignal) => Promise<readonly T[]>
-  /** Records that began before a day and reach into it. */
-  readonly reach: ((day: string, signal: AbortSignal) => Promise<readonly T[]>) | null
+  /** Records that began before a day and reach into it, and whether these are all. */
+  readonly reach:
+    | ((day: string, signal: AbortSignal) => Promise<{ readonly items: readonly T[]; readonly all: boolean }>)
+    | null
   readonly keyOf: (record: T) => string
   readonly changed: () => void
 }
@@ -28,6 +31,8 @@ interface Shown {
   readonly to: string
   /** How many records of a full day are read; 0: none. */
   readonly few: number
+  /** Days around this one come first. */
+  readonly around: string
 }
 
 interface Kept {
@@ -42,6 +47,8 @@ export class DayReader<T> {
   #counts = new Map<string, number>()
   #runs = new Map<string, Kept>()
   #reaching: readonly string[] = []
+  /** Whether all records are known that reach into the first day. */
+  #reached = false
   #records = new Map<string, T>()
   /** Records that others changed since the last round began; null: any of them may be. */
   #collected: Set<string> | null = new Set()
@@ -84,12 +91,26 @@ export class DayReader<T> {
     return sum
   }
 
+  /** Whether all records of a day are known that began before it. */
+  whole(day: string): boolean {
+    if (this.#shown === null || !this.#reached) return false
+    const known = new Map<string, boolean>()
+    for (const { keys, run } of this.#runs.values()) {
+      for (const each of daysBetween(run.from, addDays(run.last, 1))) known.set(each, keys.length >= run.count)
+    }
+    return daysBetween(this.#shown.from, day).every((each) => this.#counts.get(each) === 0 || known.get(each) === true)
+  }
+
   /** Reads the days. What is known of them is kept. */
   show(shown: Shown): void {
     const before = this.#shown
-    if (before !== null && before.from === shown.from && before.to === shown.to && before.few === shown.few) return
+    if (
+      before !== null && before.from === shown.from && before.to === shown.to && before.few === shown.few &&
+      before.around === shown.around
+    ) return
     this.#shown = shown
     this.#runs = new Map()
+    this.#reached = this.#calls.reach === null
     void this.refresh()
   }
 
@@ -165,12 +186,12 @@ export class DayReader<T> {
     this.#collected = new Set()
   }
 
-  async #readDays({ few, from, to }: Shown, signal: AbortSignal): Promise<void> {
+  async #readDays({ around, few, from, to }: Shown, signal: AbortSignal): Promise<void> {
     const counts = await this.#calls.count(from, to, signal)
     if (signal.aborted) return
     const days = daysBetween(from, to).map((day, at) => [day, counts[at] ?? 0] as const)
     this.#counts = new Map(days)
-    const runs = new Map(runsOf(days, few, most).map((run) => [JSON.stringify(run), run]))
+    const runs = new Map(runsOf(days, few, most, around).map((run) => [JSON.stringify(run), run]))
     const kept = new Map([...this.#runs].filter(([id]) => runs.has(id)))
     this.#runs = kept
     this.#calls.changed()
@@ -194,14 +215,16 @@ export class DayReader<T> {
     const { reach } = this.#calls
     if (reach === null || few === 0) return
     try {
-      const items = await reach(from, signal)
+      const { all, items } = await reach(from, signal)
       if (signal.aborted) return
       this.reachFailure = undefined
+      this.#reached = all
       this.#reaching = this.#keep(items)
       this.#calls.changed()
     } catch (error) {
       if (signal.aborted) return
       this.reachFailure = error
+      this.#reached = false
       this.#reaching = []
     }
   }

@@ -13,7 +13,7 @@ import { both } from "./columns.ts"
 import { beginsWithin, type DayFields, reachesInto, type ShownDays } from "./days.ts"
 import { type Calls, DayReader } from "./reading.ts"
 
-/** Milliseconds between two drawings while answers arrive: those of a full month are some forty. */
+/** Milliseconds between two drawings while answers arrive. */
 const paceMs = 100
 /** Most records that began before the shown days. */
 const mostReaching = 100
@@ -75,7 +75,10 @@ const callsOf = (
       read(beginsWithin(resource, fields, from, addDays(last, 1)), start.name, limit, signal),
     reach: end === null
       ? null
-      : (day, signal) => read(reachesInto(resource, fields, day) ?? "", `${start.name} desc`, mostReaching, signal),
+      : async (day, signal) => {
+        const items = await read(reachesInto(resource, fields, day) ?? "", `${start.name} desc`, mostReaching, signal)
+        return { items, all: items.length < mostReaching }
+      },
     keyOf: (record) => rowKey(resource, record),
     changed
   }
@@ -88,9 +91,11 @@ interface Asked {
   readonly shown: ShownDays
   /** How many records of a full day are read; 0: none. */
   readonly few: number
+  /** Days around this one are read first. */
+  readonly around: string
 }
 
-export const useDays = ({ few, fields, query, resource, shown }: Asked): DayReader<AnyRecord> => {
+export const useDays = ({ around, few, fields, query, resource, shown }: Asked): DayReader<AnyRecord> => {
   const [, changed] = useReducer((turn: number) => turn + 1, 0)
   const names = [fields.start.name, fields.end?.name]
   const { deleted, filter } = query
@@ -98,7 +103,7 @@ export const useDays = ({ few, fields, query, resource, shown }: Asked): DayRead
   const reader = useMemo(() => new DayReader(callsOf(resource, query, fields, paced(changed))), [resource, asked])
   useEffect(() => () => reader.close(), [reader])
   const { from, to } = shown
-  useLayoutEffect(() => reader.show({ from, to, few }), [reader, from, to, few])
+  useLayoutEffect(() => reader.show({ from, to, few, around }), [reader, from, to, few, around])
   const { failure } = reader
   useEffect(() => {
     if (failure === undefined) return

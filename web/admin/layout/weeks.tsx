@@ -3,6 +3,7 @@
 import { Plus } from "lucide-react"
 import { type ReactNode, type RefObject, useEffect, useState } from "react"
 import { addDays } from "../field/calendar.ts"
+import { dayNames } from "../field/day-names.ts"
 import { isState, toneOf } from "../field/kind.ts"
 import { Link } from "../ground/link.tsx"
 import { useLocale } from "../messages/locale.tsx"
@@ -10,7 +11,6 @@ import { addressOf, type Resource, titlesOf } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
 import { plain } from "../model/plain.ts"
 import style from "./calendar.module.css"
-import { dayNames } from "./day-names.ts"
 import type { HeldRecord } from "./days-events.ts"
 import type { DayFields, ShownDays } from "./days.ts"
 import { type Bar, type Dated, type PlacedWeek, placeWeek } from "./placing.ts"
@@ -62,6 +62,8 @@ export interface WeeksProps {
   /** The records in order. */
   readonly records: readonly Dated<AnyRecord>[]
   readonly count: (day: string) => number | null
+  /** Whether all records are known that began before a day and may reach into it. */
+  readonly whole: (day: string) => boolean
   readonly isSaving: (key: string) => boolean
   readonly canMove: (record: AnyRecord) => boolean
   /** The address of a new record on a day; null where none may be created. */
@@ -121,7 +123,7 @@ interface DayProps {
 }
 
 const Day = ({ at, day, placed, props }: DayProps): ReactNode => {
-  const { active, count, held, lanes, month, newAt, onDay, onDrop, onOver, open, records, today } = props
+  const { active, count, held, lanes, month, newAt, onDay, onDrop, onOver, open, records, today, whole } = props
   const { format, t } = useLocale()
   const w = t.calendar
   const began = count(day)
@@ -132,6 +134,7 @@ const Day = ({ at, day, placed, props }: DayProps): ReactNode => {
     : Math.max(0, began - known.filter(({ first }) => first === day).length) + known.length
   const seen = known.length - (placed.left[at]?.length ?? 0)
   const more = lanes === 0 || all === null ? 0 : all - seen
+  const least = all !== null && !whole(day)
   const names = dayNames(format.locale)
   const name = names.whole(day)
   const createAt = newAt(day)
@@ -158,7 +161,13 @@ const Day = ({ at, day, placed, props }: DayProps): ReactNode => {
         if (lanes === 0 && !event.defaultPrevented) onDay(day)
       }}
     >
-      <span className="hush">{all === null ? name : w.dayWith(name, all, format.count(all))}</span>
+      <span className="hush">
+        {all === null
+          ? name
+          : least
+          ? w.dayWithAtLeast(name, format.count(all))
+          : w.dayWith(name, all, format.count(all))}
+      </span>
       <span className={style.top}>
         <button
           type="button"
@@ -182,14 +191,19 @@ const Day = ({ at, day, placed, props }: DayProps): ReactNode => {
         <button
           type="button"
           className={style.more}
+          data-more=""
           tabIndex={active.day === day ? 0 : -1}
-          aria-label={w.moreOn(more, format.count(more), name)}
+          aria-label={least ? w.moreOnAtLeast(format.count(more), name) : w.moreOn(more, format.count(more), name)}
           onClick={() => onDay(day)}
         >
-          {w.more(format.count(more))}
+          {least
+            ? w.moreAtLeast(format.count(more))
+            : seen === 0
+            ? w.count(more, format.count(more))
+            : w.more(format.count(more))}
         </button>
       )}
-      {lanes === 0 && all !== null && all > 0 && <span className={style.few}>{format.short(all)}</span>}
+      {lanes === 0 && all !== null && all > 0 && <span className={style.few}>{format.short(all)}{least && "+"}</span>}
     </div>
   )
 }

@@ -1,14 +1,18 @@
 /** What a list is grouped by, as chips that can be removed; folding of all groups; and what helps where groups are refused. */
 
-import { X } from "lucide-react"
+import { ChevronDown, X } from "lucide-react"
 import type { ReactNode } from "react"
 import type { Layout } from "../../../core/domain/model/layout.ts"
+import { Menu } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
-import { columnAt, columnLabel } from "../model/paths.ts"
+import { columnLabel } from "../model/paths.ts"
 import { isolated } from "../model/plain.ts"
+import { withUnit } from "./group-choice.ts"
 import { GroupMenu, setGroups } from "./group-menu.tsx"
+import { groupAt, timeUnits } from "./group-time.ts"
 import style from "./group.module.css"
+import { isDay } from "./layout.ts"
 
 interface GroupBarProps {
   readonly resource: Resource
@@ -27,11 +31,27 @@ export const GroupBar = ({ folded, layout, onFold, resource, unsummed }: GroupBa
     <div className={style.bar} role="group" aria-label={w.name}>
       <span className="dim">{w.name}</span>
       {group.map((text) => {
-        const path = columnAt(resource, text)
-        const label = path === undefined ? text : columnLabel(resource, path)
+        const at = groupAt(resource, text)
+        const label = at === undefined ? text : columnLabel(resource, at.path)
+        const unit = at === undefined || !isDay(at.path.field) ? null : at.unit ?? "day"
         return (
           <span key={text} className={style.chip}>
             <bdi className="cut">{label}</bdi>
+            {unit !== null && (
+              <Menu
+                label={w.unitOf(isolated(label))}
+                name={`${w.unitOf(isolated(label))}: ${w.units[unit]}`}
+                className={style.unit}
+                entries={timeUnits.map((each) => ({
+                  label: w.units[each],
+                  chosen: each === unit,
+                  onAction: () => setGroups(withUnit(group, text, each))
+                }))}
+              >
+                {w.units[unit]}
+                <ChevronDown aria-hidden="true" />
+              </Menu>
+            )}
             <button
               type="button"
               aria-label={w.remove(isolated(label))}

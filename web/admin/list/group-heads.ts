@@ -4,9 +4,9 @@ import type { MetaField } from "../../client/index.ts"
 import { sumOf } from "../field/decimal.ts"
 import type { Formats } from "../messages/formats.ts"
 import { fieldLabel, type Resource, titleField } from "../model/catalogue.ts"
-import { columnAt } from "../model/paths.ts"
 import { plain } from "../model/plain.ts"
 import { type Sum, sumsText } from "./adding.ts"
+import { groupAt, groupOfStart, type GroupTime, groupTime, timeCondition } from "./group-time.ts"
 import type { Total } from "./total.ts"
 import { both, conditionOf, type Group } from "./within.ts"
 
@@ -19,7 +19,20 @@ export interface GroupKey {
   readonly owner: Resource
   /** The path to the title of the record that the field leads to; null where it leads nowhere, or where the title is no field that groups can have. */
   readonly title: string | null
+  /** Null: by values as they are. */
+  readonly time: GroupTime | null
 }
+
+/** What the service groups by for a key. */
+export const asksOf = ({ text, time }: GroupKey): string => time?.asks ?? text
+
+/** The condition for the records of a group. */
+export const conditionOfKey = (resource: Resource, { text, time }: GroupKey, value: unknown): string =>
+  time === null
+    ? conditionOf(resource, text, value)
+    : typeof value === "string"
+    ? timeCondition(resource, time, value)
+    : conditionOf(resource, time.path.text, null)
 
 /** The head of a group. */
 export interface Head {
@@ -52,16 +65,46 @@ const titleOfKey = (resource: Resource, text: string): string | null => {
     : `${way.relation}.${title.name}`
 }
 
-/** The keys of a grouping. There is room for the title of one record that a key leads to. */
-export const keysOf = (resource: Resource, group: readonly string[]): readonly GroupKey[] => {
+/** The keys of a grouping. There is room for the title of one record that a key leads to. `start`: the first day of a week. */
+export const keysOf = (resource: Resource, group: readonly string[], start = 1): readonly GroupKey[] => {
   let room = mostKeys - group.length
   return group.flatMap((text) => {
-    const path = columnAt(resource, text)
-    if (path === undefined) return []
+    const at = groupAt(resource, text)
+    if (at === undefined) return []
+    const { path, unit } = at
     const title = room > 0 ? titleOfKey(resource, text) : null
     if (title !== null) room--
-    return [{ text, field: path.field, owner: path.resource, title }]
+    const time = unit === null ? null : groupTime(path, unit, start)
+    return [{ text, field: path.field, owner: path.resource, title, time }]
   })
+}
+
+const countOf = ({ measures }: Group): number => typeof measures["count"] === "number" ? measures["count"] : 0
+
+/** The groups of an answer with the values of the keys in the place of first instants. */
+const byValue = (keys: readonly GroupKey[], groups: readonly Group[]): readonly Group[] =>
+  keys.every(({ time }) => time === null) ? groups : groups.map(({ group, measures }) => ({
+    measures,
+    group: {
+      ...group,
+      ...Object.fromEntries(
+        keys.flatMap(({ text, time }) => time === null ? [] : [[text, groupOfStart(time, group[time.asks])]])
+      )
+    }
+  }))
+
+/** The groups of counts, those of days put together to weeks. */
+const together = (keys: readonly GroupKey[], groups: readonly Group[]): readonly Group[] => {
+  const valued = byValue(keys, groups)
+  return keys.some(({ time }) => time?.merges === true)
+    ? [...Map.groupBy(valued, ({ group }) => JSON.stringify(keys.map(({ text }) => group[text] ?? null)))].flatMap(
+      ([, each]) =>
+        each.slice(0, 1).map(({ group }) => ({
+          group,
+          measures: { count: each.reduce((sum, one) => sum + countOf(one), 0) }
+        }))
+    )
+    : valued
 }
 
 /** A value as a part of an id: without commas and slashes, so that an address can have a list of them. */
@@ -78,9 +121,10 @@ export const partOf = (value: unknown): string => {
 
 const idOf = (parts: readonly string[]): string => parts.join("/")
 
-/** Values of an enum in their declared order; all others as they came. Records without a value come last. */
+/** Values of an enum in their declared order; all others as they came. Records without a value or a time come last. */
 const inOrder = (heads: readonly Head[]): readonly Head[] => {
-  const values = heads[0]?.key.field.values
+  const key = heads[0]?.key
+  const values = key?.field.values ?? (key?.time == null ? undefined : [])
   if (values === undefined) return heads
   const place = ({ value }: Head): number => {
     if (value === null || value === undefined) return Infinity
@@ -93,8 +137,6 @@ const inOrder = (heads: readonly Head[]): readonly Head[] => {
   })
 }
 
-const countOf = ({ measures }: Group): number => typeof measures["count"] === "number" ? measures["count"] : 0
-
 /**
  * The tree of groups. `more`: there are further ones, so that the last group of the first level may have more groups within: it is left out. If it is the only
  * one, its count is that of the groups that were read, so no exact one.
@@ -102,11 +144,12 @@ const countOf = ({ measures }: Group): number => typeof measures["count"] === "n
 export const headsOf = (
   resource: Resource,
   keys: readonly GroupKey[],
-  groups: readonly Group[],
+  answered: readonly Group[],
   more: boolean
 ): readonly Head[] => {
   const [first, second] = keys
   if (first === undefined) return []
+  const groups = together(keys, answered)
   const head = (level: 1 | 2, key: GroupKey, { group }: Group, id: string, within: string): Omit<Head, "count"> => ({
     id,
     level,
@@ -115,10 +158,10 @@ export const headsOf = (
     title: key.title === null || group[key.text] === null ? null : plain(group[key.title]) || null,
     about: false,
     sums: [],
-    condition: both(within, conditionOf(resource, key.text, group[key.text])),
+    condition: both(within, conditionOfKey(resource, key, group[key.text])),
     inner: []
   })
-  const isCut = more && second !== undefined
+  const isCut = more && (second !== undefined || first.time?.merges === true)
   const outer = [...Map.groupBy(groups, ({ group }) => partOf(group[first.text]))].flatMap(
     ([part, each]): Head | [] => {
       const [one] = each
@@ -126,7 +169,9 @@ export const headsOf = (
       const made = head(1, first, one, part, "")
       const inner = second === undefined ? [] : each.map((group): Head => ({
         ...head(2, second, group, idOf([part, partOf(group.group[second.text])]), made.condition),
-        count: countOf(group)
+        count: countOf(group),
+        // The last one may have further days.
+        about: more && second.time?.merges === true && group === groups.at(-1)
       }))
       return { ...made, count: each.reduce((sum, group) => sum + countOf(group), 0), inner: inOrder(inner) }
     }
@@ -151,7 +196,7 @@ export const declaredHeads = (
       count,
       about: accuracy !== "exact",
       sums: [],
-      condition: conditionOf(resource, key.text, value),
+      condition: conditionOfKey(resource, key, value),
       inner: []
     }]
   )
@@ -164,7 +209,7 @@ export const sumsById = (
   currency: string | null
 ): ReadonlyMap<string, readonly Sum[]> => {
   const found = new Map<string, Map<string, { readonly sum: Sum; readonly values: string[] }>>()
-  for (const { group, measures } of groups) {
+  for (const { group, measures } of byValue(keys, groups)) {
     const parts = keys.map(({ text }) => partOf(group[text]))
     const code = currency === null || group[currency] === null ? null : plain(group[currency])
     for (const field of fields) {

@@ -121,6 +121,13 @@ export const useGroupLines = (props: LinesProps): GroupLines => {
   }
   return {
     count: lines?.count ?? 0,
+    stretches: (first, last) =>
+      lines?.stretches(first, last).map(({ first: index, head, last: end }) => ({
+        line: lines.lineOfRow(head.id, index),
+        count: end - index,
+        index,
+        condition: head.condition
+      })) ?? [],
     headAt,
     level: keys.length + 1,
     onKey,

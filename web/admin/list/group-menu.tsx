@@ -6,8 +6,8 @@ import { setQuery } from "../ground/location.ts"
 import { Menu, type MenuEntry } from "../ground/parts.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
-import { columnLabel, type Path } from "../model/paths.ts"
-import { chosenGroups, offeredGroups } from "./group-choice.ts"
+import { columnLabel } from "../model/paths.ts"
+import { chosenGroups, hasGroup, type Offered, offeredGroups } from "./group-choice.ts"
 import { type Layout, printLayout } from "./layout.ts"
 
 export const setGroups = (group: readonly string[]): void =>
@@ -24,10 +24,10 @@ export const GroupMenu = ({ children, layout, resource }: GroupMenuProps): React
   const offered = offeredGroups(resource)
   const group = layout?.of === "list" ? layout.group : []
   if (offered.length === 0) return null
-  const entryOf = (path: Path): MenuEntry => ({
+  const entryOf = ({ path, text }: Offered): MenuEntry => ({
     label: columnLabel(resource, path),
-    chosen: group.includes(path.text),
-    onAction: () => setGroups(chosenGroups(group, path.text))
+    chosen: hasGroup(group, text),
+    onAction: () => setGroups(chosenGroups(group, text))
   })
   const entries: readonly MenuEntry[] = [
     ...offered.map(entryOf),

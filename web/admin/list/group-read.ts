@@ -9,9 +9,10 @@ import { textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
 import { byCurrency, type Sum } from "./adding.ts"
 import { type RowsQuery } from "./asked.ts"
-import { declaredHeads, type GroupKey, type Head, headsOf, sumsById } from "./group-heads.ts"
+import { asksOf, conditionOfKey, declaredHeads, type GroupKey, type Head, headsOf, sumsById } from "./group-heads.ts"
+import { groupOfValue, groupsBetween, type GroupTime, rises, timeCondition } from "./group-time.ts"
 import { type Total, totalOf } from "./total.ts"
-import { both, conditionOf } from "./within.ts"
+import { both } from "./within.ts"
 
 /** Groups of the first answer, and the most that there are in one. */
 export const fewGroups = 200
@@ -23,7 +24,7 @@ const mostSums = 3
 
 export interface GroupsAsked {
   readonly resource: Resource
-  readonly query: Pick<RowsQuery, "filter" | "deleted">
+  readonly query: Pick<RowsQuery, "filter" | "deleted" | "order">
   readonly keys: readonly GroupKey[]
 }
 
@@ -41,6 +42,9 @@ const narrowed = ({ deleted, filter }: GroupsAsked["query"], within = "") => ({
   ...(deleted ? { show_deleted: true } : {})
 })
 
+const zoned = (keys: readonly GroupKey[]) =>
+  keys.some(({ time }) => time !== null) ? { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}
+
 /** The count of the records that a condition lets pass, as a list says it. */
 const totalIn = async (
   { query, resource }: GroupsAsked,
@@ -55,23 +59,52 @@ const totalIn = async (
     }, { signal })
   )
 
+/** The groups by time between the first and the last record, which two lists say; null where they are not sorted by the field. */
+const readTimes = async (
+  { query, resource }: GroupsAsked,
+  time: GroupTime,
+  signal: AbortSignal
+): Promise<{ readonly values: readonly string[]; readonly more: boolean } | null> => {
+  const { field, text, ways } = time.path
+  if (!field.sortable || ways.length > 0) return null
+  const ends = await Promise.all(["", " desc"].map(async (way) => {
+    const { items: [item] } = await resourceClient(resource.name).search({
+      ...narrowed(query, textOfSimple({ field: text, is: "notEmpty", values: [] }, resource) ?? ""),
+      fields: [text],
+      order_by: text + way,
+      page_size: 1
+    }, { signal })
+    return item === undefined ? undefined : groupOfValue(time, item[text])
+  }))
+  const [first, last] = ends
+  // Without a record there is no group. An end that is no day, such as infinity, bounds nothing.
+  if (first === undefined || last === undefined) return { values: [], more: false }
+  if (first === null || last === null) return null
+  const { days, more } = groupsBetween(time, first, last, rises(query.order, time), mostDeclared)
+  return { values: days, more }
+}
+
 /**
- * The groups of an enum where the service does not count that many records: each value is a list, whose number of records may be an estimate. Null for all
- * other fields.
+ * The groups of an enum or of time where the service does not count that many records: each value is a list, whose number of records may be an estimate. Null for
+ * all other fields.
  */
 const readDeclared = async (asked: GroupsAsked, signal: AbortSignal): Promise<GroupsFound | null> => {
   const { keys, resource } = asked
   const [key, ...others] = keys
-  const values = key?.field.values
-  if (key === undefined || values === undefined || others.length > 0 || values.length > mostDeclared) return null
+  if (key === undefined || others.length > 0) return null
+  const found = key.time === null
+    ? { values: key.field.values, more: false }
+    : await readTimes(asked, key.time, signal)
+  const values = found?.values
+  if (found === null || values === undefined || values.length > mostDeclared) return null
   const all = [...values, ...(key.field.optional || key.text.includes(".") ? [null] : [])]
   const totals = await Promise.all(
-    all.map(async (value) => [value, await totalIn(asked, conditionOf(resource, key.text, value), signal)] as const)
+    all.map(async (value) => [value, await totalIn(asked, conditionOfKey(resource, key, value), signal)] as const)
   )
   const accuracies = totals.map(([, { accuracy }]) => accuracy)
   return {
     heads: declaredHeads(resource, key, totals),
-    more: false,
+    more: found.more,
     total: {
       count: totals.reduce((sum, [, { count }]) => sum + count, 0),
       accuracy: accuracies.includes("counting")
@@ -107,13 +140,18 @@ const readHeads = async (asked: GroupsAsked, limit: number, signal: AbortSignal)
   const { keys, query, resource } = asked
   const client = resourceClient(resource.name)
   const { groups, more } = await client.aggregate({
-    group_by: keys.flatMap(({ text, title }) => title === null ? [text] : [text, title]),
+    group_by: keys.flatMap((key) => key.title === null ? [asksOf(key)] : [asksOf(key), key.title]),
     measures: ["count"],
     // Keys of related records say nothing by their order.
     order_by: keys.length === 1 && keys[0]?.field.relation !== undefined && keys[0].title === null
       ? ["count desc"]
-      : keys.map(({ text, title }) => title ?? text),
-    limit,
+      : keys.map((key) => {
+        const by = key.title ?? asksOf(key)
+        return key.time === null || rises(query.order, key.time) ? by : `${by} desc`
+      }),
+    // A week is as many as seven groups.
+    ...zoned(keys),
+    limit: keys.some(({ time }) => time?.merges === true) ? mostGroups : limit,
     ...narrowed(query)
   }, { signal })
   const heads = await Promise.all(
@@ -138,6 +176,16 @@ export const addedUp = (resource: Resource, columns: readonly Column[]): readonl
     return field !== undefined && field.filterable && field.kind !== "money" && isAddable(resource, field) ? [id] : []
   }).slice(0, mostSums)
 
+/** The condition for the records of groups of the first level. */
+const withinOf = (resource: Resource, { text, time }: GroupKey, heads: readonly Head[]): string => {
+  const values = heads.flatMap(({ value }) => value === null ? [] : [plain(value)]).toSorted()
+  const [first = "", last = first] = [values[0], values.at(-1)]
+  if (values.length === 0) return ""
+  return time === null
+    ? textOfSimple({ field: text, is: "oneOf", values }, resource) ?? ""
+    : timeCondition(resource, time, first, last)
+}
+
 /** The sums of these groups by their ids. Null where an answer has not all of their parts: the sums would be too small. */
 export const readSums = async (
   { keys, query, resource }: GroupsAsked,
@@ -147,17 +195,15 @@ export const readSums = async (
   signal: AbortSignal
 ): Promise<ReadonlyMap<string, readonly Sum[]> | null> => {
   const [first] = keys
-  const values = heads.flatMap(({ value }) => value === null ? [] : [plain(value)])
   // The order by titles is another one than that by keys: of many groups, others would come first.
-  const within = more && first !== undefined
-    ? textOfSimple({ field: first.text, is: "oneOf", values }, resource) ?? ""
-    : ""
+  const within = more && first !== undefined ? withinOf(resource, first, heads) : ""
   const found = await Promise.all([...byCurrency(resource, fields)].map(async ([currency, names]) => {
-    const by = new Set([...keys.map(({ text }) => text), ...(currency === null ? [] : [currency])])
+    const by = new Set([...keys.map(asksOf), ...(currency === null ? [] : [currency])])
     const answer = await resourceClient(resource.name).aggregate({
       group_by: [...by],
       measures: names.map((name) => `sum(${name})` as const),
       limit: mostGroups,
+      ...zoned(keys),
       ...narrowed(query, within)
     }, { signal })
     return answer.more ? null : sumsById(keys, answer.groups, names, currency)

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest"
-import { related } from "../../../test/support/related.ts"
-import { resourceClient } from "../model/client.ts"
+import { metaField, related } from "../../../test/support/related.ts"
+import { type AnyRecord, resourceClient } from "../model/client.ts"
+import { readRows } from "../range/records.ts"
 import { type Head, headsOf, keysOf, sumsOfHead, titleOfHead, untitledOf } from "./group-heads.ts"
 import { readGroups, readSums } from "./group-read.ts"
 import { placeAmong, positionOf } from "./position.ts"
@@ -52,7 +53,7 @@ describe("what was not read to its end", () => {
     { group: { status: "paid", note: "a" }, measures: { count: 2, "sum(number)": "5" } },
     { group: { status: "paid", note: "b" }, measures: { count: 3, "sum(number)": "6" } }
   ]
-  const asked = { resource: orders, query: { filter: "", deleted: false }, keys }
+  const asked = { resource: orders, query: { filter: "", deleted: false, order: "" }, keys }
   const heads = (): readonly Head[] => headsOf(orders, keys, groups, false)
 
   it("has no sums", async () => {
@@ -97,5 +98,62 @@ describe("the place of a row in a group", () => {
       total: 5,
       about: false
     })
+  })
+})
+
+describe("groups by time", () => {
+  const at = metaField("at", "timestamp")
+  const timed = {
+    ...orders,
+    fields: new Map([...orders.fields, ["at", at]]),
+    model: { ...orders.model, fields: [...orders.model.fields, at] }
+  }
+
+  it("are read in the zone of the browser, the newest first unless the list rises by them", async () => {
+    const aggregate = vi.fn<(query: { readonly order_by: unknown }) => Promise<unknown>>(() =>
+      Promise.resolve({ groups: [], more: false })
+    )
+    answers({ aggregate })
+    const read = async (order: string) => {
+      const query = { filter: "", deleted: false, order }
+      await readGroups({ resource: timed, query, keys: keysOf(timed, ["month(at)"]) }, 200, signal)
+      return aggregate.mock.lastCall?.[0]
+    }
+    expect(await read("id")).toMatchObject({
+      group_by: ["month(at)"],
+      order_by: ["month(at) desc"],
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone
+    })
+    expect((await read("at,id"))?.order_by).toEqual(["month(at)"])
+    expect((await read("at desc"))?.order_by).toEqual(["month(at) desc"])
+  })
+})
+
+describe("the rows of a range", () => {
+  it("are read where they are not there, those of each group by its condition", async () => {
+    const record = (id: string): AnyRecord => ({ id, etag: id }) as AnyRecord
+    const seek = vi.fn<(position: number, query: object) => Promise<unknown>>((position) =>
+      Promise.resolve({ items: [record(`r${position}`), record("more")] })
+    )
+    answers({ seek })
+    const source = {
+      groups: {
+        count: 7,
+        stretches: () => [
+          { line: 2, count: 2, index: 1, condition: "x = a" },
+          { line: 5, count: 1, index: 0, condition: "x = b" }
+        ]
+      },
+      rowAt: (line: number) => line === 2 ? record("held") : undefined,
+      parameters: { filter: "y = 1", order_by: "id" }
+    }
+    const progress = vi.fn<(read: number) => void>()
+    const read = await readRows(orders, source, 2, 5, progress, signal)
+    expect(read.map(({ id }) => id)).toEqual(["held", "r2", "r0"])
+    expect(seek.mock.calls.map(([position, query]) => [position, query])).toEqual([
+      [2, { filter: "(y = 1) AND x = a", order_by: "id", page_size: 1 }],
+      [0, { filter: "(y = 1) AND x = b", order_by: "id", page_size: 1 }]
+    ])
+    expect(progress.mock.calls).toEqual([[2], [3]])
   })
 })

@@ -8,19 +8,20 @@ import type { GridHandle } from "../grid/grid.tsx"
 import { keyPartsOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { valueAt } from "../model/paths.ts"
-import { partOf } from "./group-heads.ts"
+import { type GroupKey, partOf } from "./group-heads.ts"
 import { useGroupLines } from "./group-lines.tsx"
 import type { GroupSource } from "./group-source.ts"
+import { groupOfValue } from "./group-time.ts"
 import { type Line, type Lines, readFolds } from "./lines.ts"
 import type { ListRows } from "./rows.ts"
 import { type GroupedProps, useGroups } from "./use-groups.ts"
 
 /** Whether the values of a record are those of a group, as far as they are there. */
-const standsIn = (record: AnyRecord, id: string, texts: readonly string[]): boolean => {
+const standsIn = (record: AnyRecord, id: string, keys: readonly GroupKey[]): boolean => {
   const parts = id.split("/")
-  return texts.every((text, at) => {
-    const value = valueAt(record, text)
-    return value === undefined || partOf(value) === parts[at]
+  return keys.every(({ text, time }, at) => {
+    const value = valueAt(record, time?.path.text ?? text)
+    return value === undefined || partOf(time === null ? value : groupOfValue(time, value)) === parts[at]
   })
 }
 
@@ -75,12 +76,11 @@ const useGroupedRows = (props: GroupedProps): ListRows => {
   const replaceAll = useCallback((records: ReadonlyMap<string, AnyRecord>): void => {
     const current = shown.current
     if (current === null) return
-    const texts = keys.map(({ text }) => text)
     current.source.replaceAll((before, key, head) => {
       const record = records.get(key)
       if (record === undefined) return undefined
       const now = { ...before, ...record }
-      if (!standsIn(now, head, texts)) current.elsewhere.add(now)
+      if (!standsIn(now, head, keys)) current.elsewhere.add(now)
       return now
     })
     again.current()
@@ -106,7 +106,8 @@ const useGroupedRows = (props: GroupedProps): ListRows => {
     replace: useCallback((key, record) => replaceAll(new Map([[key, record]])), [replaceAll]),
     replaceAll,
     parameters,
-    source: held?.source,
+    // Lines that stand elsewhere are other ones for a range of cells.
+    source: useMemo(() => ({}), [held?.source, lines?.shape]),
     renew: useCallback(async (key) => {
       const record = await resourceClient(resource.name).get(keyPartsOf(key), {
         fields: parameters.fields,

@@ -33,6 +33,11 @@ describe("the layout of an address", () => {
     ["layout=calendar&by=due_on&span=week", { of: "calendar", by: ["due_on"], span: "week" }],
     ["layout=gallery&by=scan", { of: "gallery", by: "scan" }],
     ["group=status,customer.country", { of: "list", group: ["status", "customer.country"] }],
+    ["group=month(created_at),year(due_on)&folded=2026-11-01/2026-01-01", {
+      of: "list",
+      group: ["month(created_at)", "year(due_on)"],
+      folded: ["2026-11-01/2026-01-01"]
+    }],
     ["group=note&folded=*,%21,a%252Cb", { of: "list", group: ["note"], folded: ["*", "!", "a%2Cb"] }]
   ])("%s is read, and printed as it was", (text, layout) => {
     expect(read(text)).toEqual(layout)
@@ -57,6 +62,7 @@ describe("the layout of an address", () => {
       of: "calendar",
       by: ["due_on", "created_at"]
     })
+    expect(read("group=month(status),hour(created_at),day(hidden),week(secret_on)")).toBeNull()
     expect(read("group=hidden,customer.secret,lines.quantity,customer.photo,status,note,id")).toEqual({
       of: "list",
       group: ["status", "note"]

@@ -24,10 +24,24 @@ export const isDay = ({ filterable, kind }: MetaField): boolean =>
 export const isPictured = (field: MetaField): boolean =>
   holdsFiles(field) && (field.file?.accept ?? ["image/*"]).some((type) => type.startsWith("image/"))
 
-/** Whether rows can be grouped by a field, or by a path to one of one related record. */
+/** The lengths of time that rows are grouped by. */
+export type TimeUnit = "day" | "week" | "month" | "year"
+
+const isUnit = (text: string): text is TimeUnit => /^(?:day|week|month|year)$/.test(text)
+
+/** What a text of an address groups by: a field, or a time of it, as `month(created_at)`. */
+export const readGroupText = (text: string): { readonly field: string; readonly unit: TimeUnit | null } => {
+  const [, unit = "", field = ""] = /^(\w+)\((.+)\)$/.exec(text) ?? []
+  return isUnit(unit) ? { field, unit } : { field: text, unit: null }
+}
+
+/** Whether rows can be grouped by a field, by a path to one of one related record, or by the time of such a field. */
 export const isGrouped = (resource: Resource, text: string): boolean => {
-  const field = columnAt(resource, text)?.field
-  return field !== undefined && field.filterable && hasOrder(field.kind) && !holdsFiles(field)
+  const { field: name, unit } = readGroupText(text)
+  const field = columnAt(resource, name)?.field
+  return field !== undefined && field.filterable && (unit === null
+    ? hasOrder(field.kind) && !holdsFiles(field)
+    : isDay(field))
 }
 
 /** Most fields of groups, and most dates of a calendar. */

@@ -51,6 +51,8 @@ export interface Lines {
   readonly lineOf: (id: string) => number
   /** The line of a row, or -1 where its group is folded. */
   readonly lineOfRow: (id: string, index: number) => number
+  /** The same text for lines that stand alike. */
+  readonly shape: string
   /** The rows among these lines. */
   readonly stretches: (first: number, last: number) => readonly Stretch[]
 }
@@ -97,6 +99,7 @@ export const linesOf = (
   }
   return {
     count,
+    shape: parts.map((part, at) => `${starts[at]} ${part?.head.id ?? ""}`).join(),
     at: (line) => {
       if (line < 0 || line >= count) return undefined
       const at = partAt(line)

@@ -251,7 +251,7 @@ export const ListGrid = (props: ListGridProps): ReactNode => {
       onPeek={peek.toggle}
       onKey={onKey}
       onCellDown={(event, place) => ranges.current?.onCellDown(event, place) === true}
-      {...(narrow || rows.loading || rows.groups !== undefined || reorder.drag !== undefined ? {} : {
+      {...(narrow || rows.loading || reorder.drag !== undefined ? {} : {
         layer: (within) => (
           <Suspense fallback={null}>
             <Ranges

@@ -5,7 +5,6 @@
 
 import { ArrowUp } from "lucide-react"
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
-import { Condition } from "../../client/index.ts"
 import type { GridHandle } from "../grid/grid.tsx"
 import { follow } from "../live/follow.ts"
 import { type LiveMarks, markerOf, type OnMarks } from "../live/marks.ts"
@@ -14,6 +13,7 @@ import { useLocale } from "../messages/locale.tsx"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { isMissing } from "../model/outcome.ts"
+import { listed, searchedBy } from "./again.ts"
 import type { RowsQuery } from "./asked.ts"
 import style from "./live.module.css"
 import type { ListRows } from "./rows.ts"
@@ -31,30 +31,6 @@ interface LiveListProps {
   readonly handle: RefObject<GridHandle | null>
   readonly marks: LiveMarks
   readonly onMarks: OnMarks
-}
-
-/** The key field to filter by. Null for composite keys and keys that are not filterable: their records are read one by one. */
-const searchedBy = ({ fields, model }: Resource): string | null => {
-  const [name, ...more] = model.primaryKey
-  return name !== undefined && more.length === 0 && fields.get(name)?.filterable === true ? name : null
-}
-
-const listed = async (
-  resource: Resource,
-  key: string,
-  keys: readonly string[],
-  query: RowsQuery,
-  fields: readonly string[]
-): Promise<ReadonlyMap<string, AnyRecord>> => {
-  const wanted = String(new Condition(key).in(keys.map((each) => keyPartsOf(each)[0])))
-  const { items } = await resourceClient(resource.name).list({
-    filter: query.filter === "" ? wanted : `(${query.filter}) AND ${wanted}`,
-    fields,
-    page_size: keys.length,
-    ...(query.expand.length === 0 || fields.length < query.fields.length ? {} : { expand: query.expand }),
-    ...(query.deleted ? { show_deleted: true } : {})
-  })
-  return new Map(items.map((item) => [keyOf(resource, item) ?? "", item]))
 }
 
 /** The current records by key. Null: the caller no longer sees the record. Absent: it was not read, or the read failed. */

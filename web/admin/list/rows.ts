@@ -23,6 +23,7 @@ import { firstPageIsThere } from "../ground/first-page.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { keyOf, keyPartsOf, type Resource } from "../model/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../model/client.ts"
+import type { RowStretch } from "../range/lines.ts"
 import { pageSize, parametersOf, type RowsQuery } from "./asked.ts"
 import { takeRows } from "./first-rows.ts"
 import { atLeast, type Total, totalAfter, totalOf } from "./total.ts"
@@ -37,6 +38,8 @@ export interface Age {
 export interface GroupLines {
   /** The number of lines. */
   readonly count: number
+  /** The rows among lines, first to last (exclusive). */
+  readonly stretches: (first: number, last: number) => readonly RowStretch[]
   /** The head at a line; null: a row. */
   readonly headAt: (line: number) => GridHead | null
   /** How deep rows stand: 2 below one head, 3 below two. */
@@ -79,7 +82,7 @@ export interface ListRows {
   /** Puts new values into the rows that are held, by their keys. */
   readonly replaceAll: (records: ReadonlyMap<string, AnyRecord>) => void
   /** What the shown rows were read with, for reading others of the same list. */
-  readonly parameters: object
+  readonly parameters: { readonly filter?: string }
   /** Another value once the rows were read anew. */
   readonly source: unknown
   /** Reads a record again, with those that it leads to. */
@@ -108,7 +111,7 @@ export const checked = (page: AnyPage): AnyPage => {
 }
 
 interface Held {
-  readonly parameters: object
+  readonly parameters: { readonly filter?: string }
   readonly pages: Pages<AnyRecord>
   total: Total | null
   /** So many rows were seen, and more follow. */
@@ -144,7 +147,7 @@ const putAll = (held: Held | null, records: ReadonlyMap<string, AnyRecord>): voi
   })
 
 /** What is known of the shown rows besides themselves. `parameters`: those of the rows to come. */
-const shownOf = (held: Held | null, parameters: object) => ({
+const shownOf = (held: Held | null, parameters: { readonly filter?: string }) => ({
   total: held?.total ?? null,
   parameters: held?.parameters ?? parameters,
   source: held,

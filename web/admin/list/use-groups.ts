@@ -2,10 +2,12 @@
 
 import { type RefObject, useEffect, useMemo, useReducer, useRef, useState } from "react"
 import type { Layout } from "../../../core/domain/model/layout.ts"
+import { weekStart } from "../field/calendar.ts"
 import type { GridHandle } from "../grid/grid.tsx"
 import { firstPageIsThere } from "../ground/first-page.ts"
 import { noticeFailure } from "../ground/session.ts"
 import { follow } from "../live/follow.ts"
+import { useLocale } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
 import { pageSize, parametersOf } from "./asked.ts"
@@ -47,7 +49,8 @@ export const useGroups = ({ layout, resource, view }: GroupedProps) => {
   const limit = useRef(fewGroups)
   const again = useRef<() => void>(() => {})
   const group = layout.group.join()
-  const keys = useMemo(() => keysOf(resource, group.split(",")), [resource, group])
+  const { format: { locale } } = useLocale()
+  const keys = useMemo(() => keysOf(resource, group.split(","), weekStart(locale)), [resource, group, locale])
   const fields = addedUp(resource, view.columns)
   const text = JSON.stringify([resource.name, view.asked, group])
   const sumsText = fields.join()

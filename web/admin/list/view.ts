@@ -10,7 +10,7 @@ import { keepAddress } from "../ground/last-address.ts"
 import { currentPlace, setQuery, usePlace } from "../ground/location.ts"
 import type { Resource } from "../model/catalogue.ts"
 import { askedOf, chosenOf, columnsIn, rememberColumns, rememberedColumns, type RowsQuery } from "./asked.ts"
-import { type Layout, readLayout } from "./layout.ts"
+import { type Layout, readGroupText, readLayout } from "./layout.ts"
 import { addressOfList } from "./left.ts"
 import { type Choice, nextOrder, orderFor, type OrderKey, printChoices, printOrder } from "./state.ts"
 
@@ -42,7 +42,7 @@ export const useListView = (resource: Resource, handle: RefObject<GridHandle | n
   const { query } = usePlace()
   const columnsText = columnsIn(resource, query)
   const layout = useMemo(() => readLayout(query, resource), [query, resource])
-  const group = layout?.of === "list" ? layout.group.join() : ""
+  const group = layout?.of === "list" ? layout.group.map((text) => readGroupText(text).field).join() : ""
   const chosen = useMemo(() => chosenOf(resource, columnsText, group), [resource, columnsText, group])
   const asked = useMemo(() => askedOf(resource, query, chosen), [resource, query, chosen])
   const order = useMemo(() => orderFor(query.get("order"), resource), [query, resource])

@@ -4,15 +4,13 @@ import type { Resource } from "../model/catalogue.ts"
 import { textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
 
+export { both } from "../model/conditions.ts"
+
 /** A group of `:aggregate`. */
 export interface Group {
   readonly group: { readonly [field: string]: unknown }
   readonly measures: { readonly [measure: string]: unknown }
 }
-
-/** A filter with one more condition. */
-export const both = (filter: string, condition: string): string =>
-  filter === "" ? condition : condition === "" ? filter : `(${filter}) AND ${condition}`
 
 /** The condition for the records whose field, or the field at the end of a path, has a value. */
 export const conditionOf = (resource: Resource, text: string, value: unknown): string =>

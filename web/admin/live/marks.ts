@@ -7,7 +7,7 @@ export type LiveMarks = ReadonlyMap<string, LiveMark>
 export type OnMarks = (make: (before: LiveMarks) => LiveMarks) => void
 
 /** How long a mark stays. */
-const markMs = 4_000
+export const markMs = 4_000
 
 /** Gives the function that marks rows by their keys. It adds its timers to `timers`; the caller clears them. */
 export const markerOf =

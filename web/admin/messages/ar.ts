@@ -131,7 +131,10 @@ export const ar: AppMessages = {
     noDay: "بلا يوم",
     earlierLeft: "السجلات التي بدأت قبل ذلك غير معروضة.",
     hint: "اضغط المسافة لأخذ السجل، والأسهم لاختيار يوم، ثم المسافة لوضعه. الحرف P يفتحه بجانب التقويم.",
-    taken: (title: string, day: string): string => `أُخذ ${title} من ${day}. اختر يومًا بالأسهم.`
+    taken: (title: string, day: string): string => `أُخذ ${title} من ${day}. اختر يومًا بالأسهم.`,
+    dayWithAtLeast: (day, text) => `${day}، ${text} سجلًا على الأقل`,
+    moreAtLeast: (text) => `+${text} أو أكثر`,
+    moreOnAtLeast: (text, day) => `${text} أخرى على الأقل في ${day}`
   },
   gallery: {
     by: (field: string): string => `معرض حسب ${field}`
@@ -153,7 +156,14 @@ export const ar: AppMessages = {
     moreColumns: "أعمدة أخرى",
     limitOf: (column: string): string => `حد ${column}`,
     setLimit: "تعيين",
-    ofLimit: (count: string, limit: string): string => `${count} من ${limit} على الأكثر`
+    ofLimit: (count: string, limit: string): string => `${count} من ${limit} على الأكثر`,
+    heard: counted("ar", {
+      one: "غيّر آخرون بطاقة واحدة",
+      two: "غيّر آخرون بطاقتين",
+      few: "غيّر آخرون # بطاقات",
+      other: "غيّر آخرون # بطاقة"
+    }),
+    gone: "حُذف هذا السجل"
   },
   group: {
     name: "تجميع حسب",
@@ -167,7 +177,9 @@ export const ar: AppMessages = {
     refused: "تحتاج المجموعات إلى عدّ كل السجلات. التصفية تقللها.",
     plainly: "عرض الصفوف بلا مجموعات",
     unsummed: "السجلات كثيرة للجمع: أضف تصفية.",
-    elsewhere: "أصبح في مجموعة أخرى"
+    elsewhere: "أصبح في مجموعة أخرى",
+    unitOf: (field) => `مدة «${field}»`,
+    units: { day: "أيام", week: "أسابيع", month: "أشهر", year: "سنوات" }
   },
   filter: {
     add: "تصفية",
@@ -257,7 +269,17 @@ export const ar: AppMessages = {
     page: "صفحة لأعلى أو لأسفل",
     shortcuts: "هذه الاختصارات",
     copy: "نسخ الخلية أو التحديد",
-    neighbour: "السجل التالي والسابق"
+    neighbour: "السجل التالي والسابق",
+    inCalendars: "في التقويم",
+    inBoards: "في اللوحة",
+    takeRecord: "أخذ السجل أو وضعه",
+    day: "يوم آخر",
+    period: "شهر أو أسبوع آخر",
+    allOfDay: "كل سجلات اليوم",
+    newOnDay: "سجل جديد في اليوم",
+    takeCard: "أخذ البطاقة أو وضعها",
+    card: "البطاقة التالية والسابقة",
+    column: "عمود آخر"
   },
   peek: {
     open: "فتح بجانب القائمة",
@@ -722,7 +744,10 @@ export const ar: AppMessages = {
     severalRecords: "لعدة سجلات هذا العنوان. الصق المفتاح.",
     notBoolean: "اكتب نعم أو لا.",
     spreadsheetTrue: "TRUE",
-    spreadsheetFalse: "FALSE"
+    spreadsheetFalse: "FALSE",
+    partlyUndone: (done, left) => `خلايا تم التراجع عنها: ${done}. خلايا لم يتم التراجع عنها: ${left}.`,
+    left: "لم يتم التراجع عنه",
+    cellConflict: "غيّره شخص آخر في هذه الأثناء."
   },
   paths: {
     through: (before, label) => `${before} ← ${label}`,

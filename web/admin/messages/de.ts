@@ -136,7 +136,10 @@ export const de: AppMessages = {
     hint:
       "Mit der Leertaste den Datensatz nehmen, mit Pfeiltasten einen Tag wählen, mit der Leertaste ablegen. P öffnet ihn neben dem Kalender.",
     taken: (title: string, day: string): string =>
-      `${title} vom ${day} genommen. Wählen Sie mit den Pfeiltasten einen Tag.`
+      `${title} vom ${day} genommen. Wählen Sie mit den Pfeiltasten einen Tag.`,
+    dayWithAtLeast: (day, text) => `${day}, mindestens ${text} Datensätze`,
+    moreAtLeast: (text) => `+${text} oder mehr`,
+    moreOnAtLeast: (text, day) => `Mindestens ${text} weitere am ${day}`
   },
   gallery: {
     by: (field: string): string => `Galerie nach ${field}`
@@ -159,7 +162,9 @@ export const de: AppMessages = {
     moreColumns: "Weitere Spalten",
     limitOf: (column: string): string => `Grenze von ${column}`,
     setLimit: "Setzen",
-    ofLimit: (count: string, limit: string): string => `${count} von höchstens ${limit}`
+    ofLimit: (count: string, limit: string): string => `${count} von höchstens ${limit}`,
+    heard: counted("de", { one: "Andere haben # Karte geändert", other: "Andere haben # Karten geändert" }),
+    gone: "Dieser Datensatz wurde gelöscht"
   },
   group: {
     name: "Gruppieren nach",
@@ -173,7 +178,9 @@ export const de: AppMessages = {
     refused: "Für Gruppen werden alle Datensätze gezählt. Ein Filter macht es weniger.",
     plainly: "Zeilen ohne Gruppen zeigen",
     unsummed: "Zu viele Datensätze für Summen: bitte filtern.",
-    elsewhere: "Gehört jetzt zu einer anderen Gruppe"
+    elsewhere: "Gehört jetzt zu einer anderen Gruppe",
+    unitOf: (field) => `„${field}“ nach Zeit`,
+    units: { day: "Tage", week: "Wochen", month: "Monate", year: "Jahre" }
   },
   filter: {
     add: "Filter",
@@ -263,7 +270,17 @@ export const de: AppMessages = {
     page: "Eine Seite auf oder ab",
     shortcuts: "Diese Kürzel",
     copy: "Zelle oder Auswahl kopieren",
-    neighbour: "Nächster und voriger Datensatz"
+    neighbour: "Nächster und voriger Datensatz",
+    inCalendars: "Im Kalender",
+    inBoards: "Auf dem Board",
+    takeRecord: "Datensatz nehmen oder ablegen",
+    day: "Anderer Tag",
+    period: "Anderer Monat, andere Woche",
+    allOfDay: "Alle Datensätze des Tages",
+    newOnDay: "Neuer Datensatz an dem Tag",
+    takeCard: "Karte nehmen oder ablegen",
+    card: "Nächste und vorige Karte",
+    column: "Andere Spalte"
   },
   peek: {
     open: "Neben der Liste öffnen",
@@ -745,7 +762,10 @@ export const de: AppMessages = {
     severalRecords: "Mehrere Datensätze haben diesen Titel. Fügen Sie den Schlüssel ein.",
     notBoolean: "Schreiben Sie ja oder nein.",
     spreadsheetTrue: "WAHR",
-    spreadsheetFalse: "FALSCH"
+    spreadsheetFalse: "FALSCH",
+    partlyUndone: (done, left) => `Zurückgenommene Zellen: ${done}. Nicht zurückgenommen: ${left}.`,
+    left: "Nicht zurückgenommen",
+    cellConflict: "Jemand hat den Wert inzwischen geändert."
   },
   paths: {
     through: (before, label) => `${before} → ${label}`,

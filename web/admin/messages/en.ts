@@ -133,7 +133,10 @@ export const en = {
     earlierLeft: "Records that began earlier are not shown.",
     hint:
       "Press Space to take the record, arrows to choose a day, and Space to put it down. P opens it beside the calendar.",
-    taken: (title: string, day: string): string => `${title} taken from ${day}. Choose a day with the arrow keys.`
+    taken: (title: string, day: string): string => `${title} taken from ${day}. Choose a day with the arrow keys.`,
+    dayWithAtLeast: (day: string, text: string): string => `${day}, at least ${text} records`,
+    moreAtLeast: (text: string): string => `+${text} or more`,
+    moreOnAtLeast: (text: string, day: string): string => `At least ${text} more on ${day}`
   },
   gallery: {
     by: (field: string): string => `Gallery by ${noun(field)}`
@@ -156,7 +159,10 @@ export const en = {
     moreColumns: "More columns",
     limitOf: (column: string): string => `Limit of ${column}`,
     setLimit: "Set",
-    ofLimit: (count: string, limit: string): string => `${count} of at most ${limit}`
+    ofLimit: (count: string, limit: string): string => `${count} of at most ${limit}`,
+    heard: (n: number, numeral: string): string =>
+      n === 1 ? "Others changed 1 card" : `Others changed ${numeral} cards`,
+    gone: "This record was deleted"
   },
   group: {
     name: "Group by",
@@ -170,7 +176,10 @@ export const en = {
     refused: "Groups need a count of all records. A filter makes them fewer.",
     plainly: "Show rows without groups",
     unsummed: "Too many records for sums: add a filter.",
-    elsewhere: "It is in another group now"
+    elsewhere: "It is in another group now",
+    /** The length of the groups of a date or a time. */
+    unitOf: (field: string): string => `Days, weeks, months or years of ${noun(field)}`,
+    units: { day: "days", week: "weeks", month: "months", year: "years" }
   },
   filter: {
     add: "Filter",
@@ -260,7 +269,17 @@ export const en = {
     page: "A page up or down",
     shortcuts: "These shortcuts",
     copy: "Copy the cell or the selection",
-    neighbour: "Next and previous record"
+    neighbour: "Next and previous record",
+    inCalendars: "In calendars",
+    inBoards: "On boards",
+    takeRecord: "Take the record, or put it down",
+    day: "Another day",
+    period: "Another month or week",
+    allOfDay: "All records of the day",
+    newOnDay: "New record on the day",
+    takeCard: "Take the card, or put it down",
+    card: "Next and previous card",
+    column: "Another column"
   },
   peek: {
     open: "Open beside the list",
@@ -741,7 +760,10 @@ export const en = {
     severalRecords: "Several records have this title. Paste the key.",
     notBoolean: "Write yes or no.",
     spreadsheetTrue: "TRUE",
-    spreadsheetFalse: "FALSE"
+    spreadsheetFalse: "FALSE",
+    partlyUndone: (done: string, left: string): string => `Cells taken back: ${done}. Not taken back: ${left}.`,
+    left: "Not taken back",
+    cellConflict: "Somebody changed it meanwhile."
   },
   paths: {
     /** A label, and the next one on the way to a field. */

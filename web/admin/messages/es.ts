@@ -137,7 +137,10 @@ export const es: AppMessages = {
     earlierLeft: "Los registros que empezaron antes no se muestran.",
     hint:
       "Pulse Espacio para tomar el registro, las flechas para elegir un día y Espacio para soltarlo. P lo abre junto al calendario.",
-    taken: (title: string, day: string): string => `${title} tomado del ${day}. Elija un día con las flechas.`
+    taken: (title: string, day: string): string => `${title} tomado del ${day}. Elija un día con las flechas.`,
+    dayWithAtLeast: (day, text) => `${day}, al menos ${text} registros`,
+    moreAtLeast: (text) => `+${text} o más`,
+    moreOnAtLeast: (text, day) => `Al menos ${text} más el ${day}`
   },
   gallery: {
     by: (field: string): string => `Galería por ${noun(field)}`
@@ -160,7 +163,9 @@ export const es: AppMessages = {
     moreColumns: "Más columnas",
     limitOf: (column: string): string => `Límite de ${column}`,
     setLimit: "Fijar",
-    ofLimit: (count: string, limit: string): string => `${count} de ${limit} como máximo`
+    ofLimit: (count: string, limit: string): string => `${count} de ${limit} como máximo`,
+    heard: counted("es", { one: "Otras personas cambiaron # tarjeta", other: "Otras personas cambiaron # tarjetas" }),
+    gone: "Este registro se eliminó"
   },
   group: {
     name: "Agrupar por",
@@ -174,7 +179,9 @@ export const es: AppMessages = {
     refused: "Para los grupos se cuentan todos los registros. Con un filtro son menos.",
     plainly: "Mostrar filas sin grupos",
     unsummed: "Demasiados registros para sumas: añada un filtro.",
-    elsewhere: "Ahora está en otro grupo"
+    elsewhere: "Ahora está en otro grupo",
+    unitOf: (field) => `Tiempo de «${field}»`,
+    units: { day: "días", week: "semanas", month: "meses", year: "años" }
   },
   filter: {
     add: "Filtro",
@@ -264,7 +271,17 @@ export const es: AppMessages = {
     page: "Una página arriba o abajo",
     shortcuts: "Estos atajos",
     copy: "Copiar la celda o la selección",
-    neighbour: "Registro siguiente y anterior"
+    neighbour: "Registro siguiente y anterior",
+    inCalendars: "En calendarios",
+    inBoards: "En tableros",
+    takeRecord: "Tomar el registro o soltarlo",
+    day: "Otro día",
+    period: "Otro mes u otra semana",
+    allOfDay: "Todos los registros del día",
+    newOnDay: "Nuevo registro en el día",
+    takeCard: "Tomar la tarjeta o soltarla",
+    card: "Tarjeta siguiente y anterior",
+    column: "Otra columna"
   },
   peek: {
     open: "Abrir junto a la lista",
@@ -745,7 +762,10 @@ export const es: AppMessages = {
     severalRecords: "Varios registros tienen este título. Pegue la clave.",
     notBoolean: "Escriba sí o no.",
     spreadsheetTrue: "VERDADERO",
-    spreadsheetFalse: "FALSO"
+    spreadsheetFalse: "FALSO",
+    partlyUndone: (done, left) => `Celdas deshechas: ${done}. Sin deshacer: ${left}.`,
+    left: "Sin deshacer",
+    cellConflict: "Alguien lo cambió mientras tanto."
   },
   paths: {
     through: (before, label) => `${before} → ${label}`,

@@ -135,7 +135,10 @@ export const fr: AppMessages = {
     earlierLeft: "Les enregistrements qui ont commencé plus tôt ne sont pas affichés.",
     hint:
       "Appuyez sur Espace pour prendre l’enregistrement, sur les flèches pour choisir un jour, puis sur Espace pour le poser. P l’ouvre à côté du calendrier.",
-    taken: (title: string, day: string): string => `${title} pris le ${day}. Choisissez un jour avec les flèches.`
+    taken: (title: string, day: string): string => `${title} pris le ${day}. Choisissez un jour avec les flèches.`,
+    dayWithAtLeast: (day, text) => `${day}, au moins ${text} fiches`,
+    moreAtLeast: (text) => `+${text} ou plus`,
+    moreOnAtLeast: (text, day) => `Au moins ${text} de plus le ${day}`
   },
   gallery: {
     by: (field: string): string => `Galerie par ${noun(field)}`
@@ -159,7 +162,9 @@ export const fr: AppMessages = {
     moreColumns: "Plus de colonnes",
     limitOf: (column: string): string => `Limite de ${column}`,
     setLimit: "Fixer",
-    ofLimit: (count: string, limit: string): string => `${count} sur ${limit} au plus`
+    ofLimit: (count: string, limit: string): string => `${count} sur ${limit} au plus`,
+    heard: counted("fr", { one: "D’autres ont modifié # carte", other: "D’autres ont modifié # cartes" }),
+    gone: "Cette fiche a été supprimée"
   },
   group: {
     name: "Grouper par",
@@ -173,7 +178,9 @@ export const fr: AppMessages = {
     refused: "Les groupes demandent de compter tous les enregistrements. Un filtre en réduit le nombre.",
     plainly: "Afficher les lignes sans groupes",
     unsummed: "Trop d’enregistrements pour les sommes : ajoutez un filtre.",
-    elsewhere: "Se trouve maintenant dans un autre groupe"
+    elsewhere: "Se trouve maintenant dans un autre groupe",
+    unitOf: (field) => `Durée pour « ${field} »`,
+    units: { day: "jours", week: "semaines", month: "mois", year: "années" }
   },
   filter: {
     add: "Filtre",
@@ -263,7 +270,17 @@ export const fr: AppMessages = {
     page: "Une page vers le haut ou le bas",
     shortcuts: "Ces raccourcis",
     copy: "Copier la cellule ou la sélection",
-    neighbour: "Fiche suivante et précédente"
+    neighbour: "Fiche suivante et précédente",
+    inCalendars: "Dans les calendriers",
+    inBoards: "Sur les tableaux",
+    takeRecord: "Prendre la fiche ou la poser",
+    day: "Un autre jour",
+    period: "Un autre mois, une autre semaine",
+    allOfDay: "Toutes les fiches du jour",
+    newOnDay: "Nouvelle fiche ce jour-là",
+    takeCard: "Prendre la carte ou la poser",
+    card: "Carte suivante et précédente",
+    column: "Une autre colonne"
   },
   peek: {
     open: "Ouvrir à côté de la liste",
@@ -747,7 +764,10 @@ export const fr: AppMessages = {
     severalRecords: "Plusieurs fiches ont ce titre. Collez la clé.",
     notBoolean: "Écrivez oui ou non.",
     spreadsheetTrue: "VRAI",
-    spreadsheetFalse: "FAUX"
+    spreadsheetFalse: "FAUX",
+    partlyUndone: (done, left) => `Cellules rétablies : ${done}. Non rétablies : ${left}.`,
+    left: "Non rétabli",
+    cellConflict: "Quelqu’un l’a modifié entre-temps."
   },
   paths: {
     through: (before, label) => `${before} → ${label}`,

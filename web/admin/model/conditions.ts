@@ -22,6 +22,10 @@ import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "./catalogue.ts"
 import { countedBy, farOf, placeIn, through } from "./subjects.ts"
 
+/** A filter with one more condition. */
+export const both = (filter: string, condition: string): string =>
+  filter === "" ? condition : condition === "" ? filter : `(${filter}) AND ${condition}`
+
 /** The operators that people choose from. */
 export type Operator =
   | "oneOf"

@@ -35,6 +35,20 @@ export const Shortcuts = ({ onClose }: { readonly onClose: () => void }): ReactN
       [t.keys.first, "mod+Home", "mod+End"],
       [t.keys.page, "PageUp", "PageDown"]
     ]],
+    [t.keys.inCalendars, [
+      [t.keys.takeRecord, "Space"],
+      [t.keys.day, "←", "→", "↑", "↓"],
+      [t.keys.period, "PageUp", "PageDown"],
+      [t.calendar.today, "t"],
+      [t.keys.allOfDay, "Enter"],
+      [t.keys.newOnDay, "n"],
+      [t.keys.peek, "p"]
+    ]],
+    [t.keys.inBoards, [
+      [t.keys.takeCard, "Space"],
+      [t.keys.card, "j", "k"],
+      [t.keys.column, "←", "→"]
+    ]],
     [t.keys.beside, [
       [t.keys.neighbour, "j", "k"],
       [t.keys.editRecord, "e"],

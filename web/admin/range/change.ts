@@ -1,13 +1,14 @@
 /** What a range changes, and the rows that it stands on. Types only. */
 
 import type { AnyRecord } from "../model/client.ts"
+import type { RangeLines } from "./lines.ts"
 import type { Table } from "./table.ts"
 
 /** The rows of the list. */
-export interface RangeRows {
+export interface RangeRows extends RangeLines {
   readonly rowAt: (index: number) => AnyRecord | undefined
   /** What the shown rows were read with. */
-  readonly parameters: object
+  readonly parameters: { readonly filter?: string }
   /** Another value for rows that were read anew. */
   readonly source: unknown
   readonly replaceAll: (records: ReadonlyMap<string, AnyRecord>) => void

@@ -8,7 +8,7 @@ import { ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { type Area, cellsIn, columnsIn, rowsIn } from "../grid/range.ts"
+import { type Area, columnsIn, rowsIn } from "../grid/range.ts"
 import { Cancel, Dialog } from "../ground/parts.tsx"
 import { problemText, sayProblem } from "../ground/problem.tsx"
 import { useRun } from "../ground/run.ts"
@@ -30,10 +30,12 @@ import {
   reversed,
   targetOf
 } from "./edits.ts"
+import { bottomFor, rowAbove, rowsOf, stretchesIn } from "./lines.ts"
 import style from "./range.module.css"
 import { type Lookups, readCell } from "./read.ts"
 import { readAgain, readLookups, readRows } from "./records.ts"
 import { mostCells } from "./table.ts"
+import { takeBack } from "./undo.ts"
 import { send, type Tried, tryEdits } from "./write.ts"
 
 interface CellsProps {
@@ -43,6 +45,8 @@ interface CellsProps {
   readonly change: Change
   readonly area: Area
   readonly onClose: () => void
+  /** Called with the cells that an undo could not take back. */
+  readonly onLeft: (refused: readonly Refusal[]) => void
 }
 
 type Step =
@@ -58,17 +62,28 @@ const mostLetters = 120
 
 type Asking = Pick<CellsProps, "resource" | "columns" | "rows" | "change" | "area">
 
-/** The area that is written, the row that a fill takes its values from, and the columns of the list in it. */
-const placeOf = ({ area, change, columns }: Asking) => {
-  const target = change.of === "paste" ? targetOf(area, change.table) : area
-  // One row alone is filled from the row above it.
-  const from = change.of !== "fill" ? null : rowsIn(area) > 1 ? area.top : area.top - 1
-  const first = from === null ? target.top : from + 1
-  return {
-    from,
-    area: { ...target, top: first },
-    names: columns.slice(target.left, target.right + 1).map(({ id }) => id)
+/** The lines that are read and those that are written, how many rows these have, and the columns of the list in them. `from`: the row that a fill takes its values from. */
+const placeOf = ({ area, change, columns, rows: lines }: Asking) => {
+  const rows = rowsOf(lines, area)
+  const namesTo = (right: number) => columns.slice(area.left, right + 1).map(({ id }) => id)
+  if (change.of === "paste") {
+    // As if there were rows only.
+    const target = targetOf({ ...area, top: 0, bottom: rows - 1 }, change.table)
+    const height = rowsIn(target)
+    return {
+      from: null,
+      top: area.top,
+      bottom: height === rows ? area.bottom : bottomFor(lines, area.top, height),
+      rows: height,
+      width: columnsIn(target),
+      names: namesTo(target.right)
+    }
   }
+  const shared = { width: columnsIn(area), names: namesTo(area.right), bottom: area.bottom }
+  if (change.of === "clear") return { ...shared, from: null, top: area.top, rows }
+  // One row alone is filled from the row above it.
+  const from = rows > 1 ? stretchesIn(lines, area.top, area.bottom)[0]?.line ?? -1 : rowAbove(lines, area.top)
+  return { ...shared, from, top: from, rows: rows > 1 ? rows - 1 : rows }
 }
 
 /** The texts that name related records, by the field. */
@@ -93,26 +108,26 @@ const makePlan = async (
 ): Promise<Plan | { readonly excess: string }> => {
   const { change, resource, rows } = asking
   const { format, t } = locale
-  const { area, from, names } = placeOf(asking)
-  if (cellsIn(area) > mostCells) return { excess: t.range.tooLarge(format.count(mostCells)) }
-  if (from !== null && (from < 0 || rowsIn(area) < 1)) return { excess: t.range.nothingAbove }
-  const all = rowsIn(area) + (from === null ? 0 : 1)
+  const { bottom, from, names, rows: height, top, width } = placeOf(asking)
+  if (height * width > mostCells) return { excess: t.range.tooLarge(format.count(mostCells)) }
+  if (from !== null && from < 0) return { excess: t.range.nothingAbove }
+  const all = height + (from === null ? 0 : 1)
   const read = await readRows(
     resource,
     rows,
-    from ?? area.top,
-    area.bottom,
+    top,
+    bottom,
     (done) => progress(t.range.reading(format.count(done), format.count(all))),
     signal
   )
   const [source, records] = from === null ? [null, read] : [read[0] ?? null, read.slice(1)]
-  const lookups = await readLookups(resource, namedIn(asking, names, rowsIn(area)), t, signal)
+  const lookups = await readLookups(resource, namedIn(asking, names, height), t, signal)
   return planOf({
     resource,
     columns: names,
     records,
-    rows: rowsIn(area),
-    width: columnsIn(area),
+    rows: height,
+    width,
     draftFor: (down, across, record, column) =>
       draftOf(change, source, lookups, { down, across, record, column }, resource, locale),
     t
@@ -187,8 +202,13 @@ const write = async (asking: CellsProps, edits: readonly Edit[], { format, t }: 
   const back = reversed(edits, written)
   const undo = async (): Promise<void> => {
     try {
-      await show(asking, back, await send(resource, back, false))
-      say(t.shell.undone)
+      const { edits, refused, written } = await takeBack(resource, back, asking.rows.parameters, t)
+      await show(asking, edits, written)
+      if (refused.length === 0) return void say(t.shell.undone)
+      const [done, left] = [cellsOf(edits), refused.length]
+      say(t.range.partlyUndone(format.count(done), format.count(left)), { tone: "bad" })
+      asking.onLeft(refused)
+      await renew(asking, refused.flatMap(({ record }) => record === null ? [] : keyOf(resource, record) ?? []))
     } catch (error) {
       if (error instanceof ProblemError && error.status === 412) say(t.range.notUndone, { tone: "bad" })
       else sayProblem(error, t)
@@ -294,6 +314,22 @@ export const CellsDialog = (props: CellsProps): ReactNode => {
       {step.at === "failed" && <p className="hint" data-bad="" role="alert">{problemText(step.error, t)}</p>}
       {edits.length > 0 && <Changes resource={resource} edits={edits} />}
       {step.at === "tried" && <Refusals resource={resource} refused={[...step.plan.refused, ...step.tried.refused]} />}
+    </Dialog>
+  )
+}
+
+/** What an undo could not take back, and why. */
+export const LeftDialog = (
+  { onClose, refused, resource }: Pick<CellsProps, "resource" | "onClose"> & { readonly refused: readonly Refusal[] }
+): ReactNode => {
+  const { t } = useLocale()
+  return (
+    <Dialog
+      title={t.range.left}
+      onClose={onClose}
+      footer={<button type="button" className="btn primary" autoFocus onClick={onClose}>{t.peek.close}</button>}
+    >
+      <Refusals resource={resource} refused={refused} />
     </Dialog>
   )
 }

@@ -43,7 +43,8 @@ export const follow = (press: MouseEvent, scroller: HTMLElement, tell: (to: Cell
       within(pointer.x, left + 1, right - 2),
       within(pointer.y, top + 1, bottom - 2)
     )
-    const to = under === null ? null : placeOf(under)
+    // Heads of groups are passed.
+    const to = under === null || under.closest("[data-line]") !== null ? null : placeOf(under)
     if (to === null || (to.row === last?.row && to.column === last.column)) return
     if (!began) {
       began = true

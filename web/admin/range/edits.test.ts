@@ -3,7 +3,7 @@ import { en } from "../messages/en.ts"
 import { en as entry } from "../messages/entry/en.ts"
 import type { Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
-import { cellFor, planOf, reversed, targetOf, without } from "./edits.ts"
+import { cellFor, cellRefusals, planOf, rebased, reversed, targetOf, without } from "./edits.ts"
 
 const t = { ...entry, ...en }
 const fieldOf = (name: string, update = true) => ({ name, kind: "text", optional: true, writable: { update } })
@@ -99,5 +99,40 @@ describe("the changes that a table means", () => {
     const record = without(edits, 0, { elsewhere: "no" }, "other")
     expect([record.edits.length, record.refused[0]]).toMatchObject([1, { column: null, why: "other" }])
     expect(without(cell.edits, 0, { name: "no" }, "other").edits).toHaveLength(1)
+  })
+})
+
+describe("what is taken back after others changed records", () => {
+  const edit = (id: string, data: object) => ({
+    key: id,
+    record: recordOf(id, { name: "mine", city: "mine" }),
+    data: { ...data }
+  })
+  const back = [edit("1", { name: "a", city: "b" }), edit("2", { name: "a" }), edit("3", { name: "a" })]
+
+  it("are the cells that nobody changed, on the version of now", () => {
+    const now = new Map([
+      ["1", recordOf("1", { name: "mine", city: "theirs", etag: "x" })],
+      // It has its former value already.
+      ["2", recordOf("2", { name: "a" })]
+    ])
+    const { edits, refused } = rebased(back, now, "changed")
+    expect(edits.map(({ data, key, record }) => [key, data, record.etag])).toEqual([
+      ["1", { name: "a" }, "x"],
+      ["3", { name: "a" }, "e3"]
+    ])
+    expect(refused.map(({ column, record, text, why }) => [record?.["id"], column, text, why])).toEqual([
+      ["1", "city", "b", "changed"]
+    ])
+  })
+
+  it("names each cell of a record that is refused as a whole", () => {
+    const [first] = back
+    const whole = { record: first!.record, column: null, text: "", why: "gone" }
+    expect(cellRefusals(whole, back).map(({ column, text, why }) => [column, text, why])).toEqual([
+      ["name", "a", "gone"],
+      ["city", "b", "gone"]
+    ])
+    expect(cellRefusals({ ...whole, column: "name" }, back)).toHaveLength(1)
   })
 })

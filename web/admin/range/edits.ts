@@ -150,3 +150,38 @@ export const without = (
       : [{ record, column: null, text: "", why: other }]
   }
 }
+
+/**
+ * Edits that take others back, on the records as they are now. A cell that somebody else changed stays as they left it, unless it has its former value already.
+ * `now`: records that were read; others are as they were written.
+ */
+export const rebased = (
+  back: readonly Edit[],
+  now: ReadonlyMap<string, AnyRecord>,
+  why: string
+): Pick<Plan, "edits" | "refused"> => {
+  const edits: Edit[] = []
+  const refused: Refusal[] = []
+  for (const edit of back) {
+    const record = now.get(edit.key)
+    if (record === undefined) {
+      edits.push(edit)
+      continue
+    }
+    const data: { [field: string]: unknown } = {}
+    for (const [column, value] of Object.entries(edit.data)) {
+      if (same(record[column], edit.record[column])) data[column] = value
+      else if (!same(record[column], value)) refused.push({ record, column, text: plain(value), why })
+    }
+    if (Object.keys(data).length > 0) edits.push({ ...edit, record, data })
+  }
+  return { edits, refused }
+}
+
+/** The cells that a refusal is about: those of its whole record where it names none. */
+export const cellRefusals = (refusal: Refusal, edits: readonly Edit[]): readonly Refusal[] => {
+  const edit = refusal.column === null ? edits.find(({ record }) => record === refusal.record) : undefined
+  return edit === undefined
+    ? [refusal]
+    : Object.entries(edit.data).map(([column, value]) => ({ ...refusal, column, text: plain(value) }))
+}

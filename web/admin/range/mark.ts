@@ -11,6 +11,8 @@ export const mark = (body: HTMLElement, area: Area | null): void => {
   if (area === null) delete body.dataset["marked"]
   else body.dataset["marked"] = ""
   for (const line of body.children) {
+    // The head of a group has no cells.
+    if (line.hasAttribute("data-line")) continue
     const row = Number(line.getAttribute("data-index"))
     for (const cell of line.children) {
       const edges = area === null ? null : edgesAt(area, row, Number(cell.getAttribute("data-column")))

@@ -21,7 +21,7 @@ import {
 import { createPortal } from "react-dom"
 import type { GridLayer } from "../grid/grid.tsx"
 import { type CellPlace, pressed } from "../grid/place.ts"
-import { type Area, areaOf, type CellRange, cellsIn, rangeTo } from "../grid/range.ts"
+import { type Area, areaOf, type CellRange, columnsIn, rangeTo } from "../grid/range.ts"
 import { sayProblem } from "../ground/problem.tsx"
 import { say } from "../ground/toasts.tsx"
 import { useLocale } from "../messages/locale.tsx"
@@ -30,6 +30,8 @@ import type { AnyRecord } from "../model/client.ts"
 import { columnAt } from "../model/paths.ts"
 import type { Change, RangeRows } from "./change.ts"
 import { follow } from "./drag.ts"
+import type { Refusal } from "./edits.ts"
+import { heldIn, rowsOf } from "./lines.ts"
 import { mark } from "./mark.ts"
 import { RangeStatus, type Reading } from "./status.tsx"
 import { mostCells, readClipboard, type Table, toHtml, toTsv } from "./table.ts"
@@ -37,6 +39,7 @@ import { cellText } from "./text.ts"
 
 const loadDialog = () => import("./dialog.tsx")
 const CellsDialog = lazy(() => loadDialog().then(({ CellsDialog }) => ({ default: CellsDialog })))
+const LeftDialog = lazy(() => loadDialog().then(({ LeftDialog }) => ({ default: LeftDialog })))
 
 /** What the list tells its ranges of. */
 export interface RangeHandle {
@@ -63,17 +66,6 @@ const tableOf = (resource: Resource, columns: readonly string[], records: readon
   return records.map((record) => paths.map((path) => path === undefined ? "" : cellText(record, path)))
 }
 
-/** The records of an area; null where one is not there. */
-const heldIn = ({ rowAt }: Pick<RangeRows, "rowAt">, { bottom, top }: Area): readonly AnyRecord[] | null => {
-  const records: AnyRecord[] = []
-  for (let row = top; row <= bottom; row++) {
-    const record = rowAt(row)
-    if (record === undefined) return null
-    records.push(record)
-  }
-  return records
-}
-
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest("input:not([type=checkbox]), textarea, [contenteditable], [data-editing]") !== null
@@ -85,7 +77,7 @@ const copyLater = async (
   tell: (reading: Reading | null) => void
 ) => {
   const { readRows } = await import("./records.ts")
-  const all = area.bottom - area.top + 1
+  const all = rowsOf(rows, area)
   tell({ done: 0, all })
   const records = await readRows(
     resource,
@@ -163,7 +155,12 @@ export const Ranges = (props: RangesProps): ReactNode => {
   const { clear, onCellDown, onStretch, range } = useRange(within, columns, rows.source)
   const [change, setChange] = useState<{ readonly change: Change; readonly area: Area } | null>(null)
   const [reading, setReading] = useState<Reading | null>(null)
-  const area = useMemo(() => range === null || cellsIn(areaOf(range)) < 2 ? null : areaOf(range), [range])
+  /** What an undo could not take back. */
+  const [left, setLeft] = useState<readonly Refusal[] | null>(null)
+  const area = useMemo(() => {
+    const found = range === null ? null : areaOf(range)
+    return found === null || rowsOf(rows, found) * columnsIn(found) < 2 ? null : found
+  }, [range, rows.source])
   const shown = useDeferredValue(area)
   /** What a paste and the keys are about: the range, or the active cell. */
   const target = area ?? (active.row < 0 || active.column < 0
@@ -176,13 +173,17 @@ export const Ranges = (props: RangesProps): ReactNode => {
   })
 
   const begin = (change: Change): boolean => {
-    if (target !== null) setChange({ change, area: target })
-    return target !== null
+    // The head of a group has no cells.
+    if (target === null || rowsOf(rows, target) === 0) return false
+    setChange({ change, area: target })
+    return true
   }
   const onCopy = (event: ClipboardEvent): void => {
     if (area === null || isTyping(event.target) || (window.getSelection()?.toString() ?? "") !== "") return
     event.preventDefault()
-    if (cellsIn(area) > mostCells) return void say(t.range.tooLarge(format.count(mostCells)), { tone: "bad" })
+    if (rowsOf(rows, area) * columnsIn(area) > mostCells) {
+      return void say(t.range.tooLarge(format.count(mostCells)), { tone: "bad" })
+    }
     const held = heldIn(rows, area)
     if (held === null) {
       void copyLater(props, area, setReading).then(() => say(t.shell.copied), (error: unknown) => sayProblem(error, t))
@@ -251,8 +252,21 @@ export const Ranges = (props: RangesProps): ReactNode => {
             rows={rows}
             change={change.change}
             area={change.area}
+            onLeft={setLeft}
             onClose={() => {
               setChange(null)
+              within.move({})
+            }}
+          />
+        </Suspense>
+      )}
+      {left !== null && (
+        <Suspense fallback={null}>
+          <LeftDialog
+            resource={resource}
+            refused={left}
+            onClose={() => {
+              setLeft(null)
               within.move({})
             }}
           />

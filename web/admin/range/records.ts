@@ -6,41 +6,50 @@ import { parseText } from "../field/parse.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { type Resource, titleField, titleNeeds, titleOf } from "../model/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../model/client.ts"
-import { textOfSimple } from "../model/conditions.ts"
+import { both, textOfSimple } from "../model/conditions.ts"
 import { plain } from "../model/plain.ts"
+import { type RangeLines, stretchesIn } from "./lines.ts"
 import { type Found, lookedUp, type Lookups, several } from "./read.ts"
 
 /** The rows of a list, as far as they are held, and the parameters by which others are read. */
-export interface Source {
+export interface Source extends RangeLines {
   readonly rowAt: (index: number) => AnyRecord | undefined
-  readonly parameters: object
+  readonly parameters: { readonly filter?: string }
 }
 
 const mostRead = 500
 
-/** The records of rows, first to last; fewer where the list ends before. */
+/** The records of the rows from one line to another; fewer where the list, or a group of it, ends before. */
 export const readRows = async (
   resource: Resource,
-  { parameters, rowAt }: Source,
+  source: Source,
   first: number,
   last: number,
   progress: (read: number) => void,
   signal: AbortSignal
 ): Promise<readonly AnyRecord[]> => {
+  const { parameters, rowAt } = source
   const client = resourceClient(resource.name)
   const records: AnyRecord[] = []
-  for (let row = first; row <= last; row = first + records.length) {
-    const held = rowAt(row)
-    if (held !== undefined) {
-      records.push(held)
-      continue
+  for (const { condition, count, index, line } of stretchesIn(source, first, last)) {
+    const query = condition === ""
+      ? parameters
+      : { ...parameters, filter: both(parameters.filter ?? "", condition) }
+    for (let done = 0; done < count;) {
+      const held = rowAt(line + done)
+      if (held !== undefined) {
+        records.push(held)
+        done += 1
+        continue
+      }
+      let missing = 1
+      while (done + missing < count && missing < mostRead && rowAt(line + done + missing) === undefined) missing += 1
+      const { items } = await client.seek(index + done, { ...query, page_size: missing }, { signal })
+      if (items.length === 0) break
+      records.push(...items.slice(0, missing))
+      done += Math.min(items.length, missing)
+      progress(records.length)
     }
-    let missing = 1
-    while (row + missing <= last && missing < mostRead && rowAt(row + missing) === undefined) missing += 1
-    const { items } = await client.seek(row, { ...parameters, page_size: missing }, { signal })
-    if (items.length === 0) break
-    records.push(...items.slice(0, missing))
-    progress(records.length)
   }
   return records
 }

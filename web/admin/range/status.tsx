@@ -1,10 +1,11 @@
 /** What a range holds, in the line below the list: its size, and count, sum and average of its cells. */
 
 import { type ReactNode, useMemo } from "react"
-import { type Area, cellsIn, columnsIn, rowsIn } from "../grid/range.ts"
+import { type Area, cellsIn, columnsIn } from "../grid/range.ts"
 import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../model/catalogue.ts"
 import type { AnyRecord } from "../model/client.ts"
+import { heldIn, type RangeLines, rowsOf } from "./lines.ts"
 import style from "./range.module.css"
 import { type Summary, summaryOf } from "./summary.ts"
 
@@ -18,7 +19,7 @@ interface StatusProps {
   readonly resource: Resource
   readonly columns: readonly { readonly id: string }[]
   /** Another object once the list was drawn anew. */
-  readonly rows: { readonly rowAt: (index: number) => AnyRecord | undefined }
+  readonly rows: RangeLines & { readonly rowAt: (index: number) => AnyRecord | undefined }
   readonly area: Area | null
   readonly reading: Reading | null
 }
@@ -27,14 +28,10 @@ interface StatusProps {
 const mostSummed = 60_000
 
 /** Null where not all rows of the range are there. */
-const summed = ({ area, columns, resource, rows: { rowAt } }: StatusProps): Summary | null => {
+const summed = ({ area, columns, resource, rows }: StatusProps): Summary | null => {
   if (area === null || cellsIn(area) > mostSummed) return null
-  const records: AnyRecord[] = []
-  for (let row = area.top; row <= area.bottom; row++) {
-    const record = rowAt(row)
-    if (record === undefined) return null
-    records.push(record)
-  }
+  const records = heldIn(rows, area)
+  if (records === null) return null
   return summaryOf(resource, columns.slice(area.left, area.right + 1).map(({ id }) => id), records)
 }
 
@@ -48,7 +45,7 @@ export const RangeStatus = (props: StatusProps): ReactNode => {
   const amount = (value: string, currency: string | null): string =>
     format.number(value) + (currency === null ? "" : ` ${currency}`)
   const parts = [
-    t.range.size(format.count(rowsIn(area)), format.count(columnsIn(area))),
+    t.range.size(format.count(rowsOf(rows, area)), format.count(columnsIn(area))),
     ...(summary === null
       ? [t.range.partly]
       : [

@@ -8,6 +8,8 @@ export interface DayNames {
   readonly weekday: (day: string, form: "long" | "short") => string
   /** "November 2026". */
   readonly month: (day: string) => string
+  /** "2026". */
+  readonly year: (day: string) => string
   /** "2–8 Nov 2026". */
   readonly span: (from: string, last: string) => string
   /** The time of day of an instant, in the browser's zone. */
@@ -19,10 +21,11 @@ const made = new Map<string, DayNames>()
 const make = (locale: string): DayNames => {
   const named = (options: Intl.DateTimeFormatOptions) =>
     new Intl.DateTimeFormat(locale, { ...options, calendar: "gregory", timeZone: "UTC" })
-  const [whole, number, month, long, short, span] = [
+  const [whole, number, month, year, long, short, span] = [
     named({ dateStyle: "full" }),
     named({ day: "numeric" }),
     named({ month: "long", year: "numeric" }),
+    named({ year: "numeric" }),
     named({ weekday: "long" }),
     named({ weekday: "short" }),
     named({ day: "numeric", month: "short", year: "numeric" })
@@ -36,6 +39,7 @@ const make = (locale: string): DayNames => {
       number.formatToParts(time(day)).find(({ type }) => type === "day")?.value ?? number.format(time(day)),
     weekday: (day, form) => (form === "long" ? long : short).format(time(day)),
     month: (day) => month.format(time(day)),
+    year: (day) => year.format(time(day)),
     span: (from, last) => span.formatRange(time(from), time(last)),
     clock: (iso) => Number.isNaN(Date.parse(iso)) ? "" : clock.format(Date.parse(iso))
   }
