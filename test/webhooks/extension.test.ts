@@ -221,7 +221,9 @@ describe("a subscription", () => {
     const jobs =
       async () => [...await service.jobs("webhooks.deliver"), ...await service.jobs("webhooks.deliver-ordered")]
     const behind = async () => (await service.database.rows("select id::text from jobs.group_waiting")).length
-    await service.until(async () => await behind() > 0 && (await jobs()).every(({ waits }) => waits), "what waits")
+    // Each has been tried: a job that has not is fetched at any moment, and a try that is under way ends by itself.
+    const tried = async () => (await jobs()).every(({ attempts, waits }) => waits && attempts > 0)
+    await service.until(async () => await behind() > 0 && await tried(), "what waits")
     for (const { path } of gone) expect((await service.call(sam, "DELETE", path)).status).toBe(204)
     expect(await behind()).toBe(0)
     expect(new Set((await jobs()).map(({ payload }) => payload["subscription"]))).toEqual(new Set([`made:${stays.id}`]))
