@@ -135,7 +135,7 @@ export const printJson = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => typeof each === "bigint" ? String(each) : each)
 
 /** Whether a parameter has a value. Empty texts and lists count as left out. */
-export const isGiven = (value: unknown): boolean => String(Object(value ?? "")) !== ""
+export const isGiven = (value: unknown): boolean => value != null && Object(value).length !== 0
 
 export const makeTransport = (settings: TransportSettings): Transport => {
   const { fetch, resources, retries, system, tokens, versions } = settings
